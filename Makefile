@@ -1,0 +1,53 @@
+# `make demo` shows the product on this machine, `make test` checks it. Each sets up what it needs.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test check lint types layers unit sla soak gpu format model clean
+
+help: ## Show the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-8s %s\n", $$1, $$2}'
+
+$(READY): pyproject.toml tools/setup_environment.py
+	@$(PYTHON) tools/setup_environment.py $(VENV)
+
+model: $(READY) ## Fetch the default model, if absent
+	@$(BIN)/tokenpace model pull smollm2-135m
+
+demo: model ## Serve a real model, send load, judge an SLA, write an HTML report
+	@$(BIN)/python tools/demo.py
+
+test: check ## Set everything up and pass every check
+
+check: model lint types layers unit ## ruff, ruff format, mypy --strict, import-linter, pytest
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+layers: $(READY)
+	$(BIN)/lint-imports
+
+unit: $(READY)
+	$(BIN)/python -m pytest
+
+sla: model ## SLA tests against the real model served here
+	$(BIN)/python -m pytest -m sla tests/sla
+
+soak: model ## The long tests
+	$(BIN)/python -m pytest -m soak
+
+gpu: $(READY) ## Tests that need a CUDA device
+	$(BIN)/python -m pytest -m gpu
+
+format: $(READY) ## Format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## Remove the environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,1 @@
+"""How load is sent, timed, recorded and judged."""

@@ -1,0 +1,110 @@
+"""A finished request: what the journal keeps and every metric is computed from.
+
+All ``*_ns`` are integer nanoseconds of one monotonic clock, counted from the start of the run.
+Words as in the glossary of docs/definitions.md.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+
+class Outcome(enum.StrEnum):
+    """What became of a request; exactly one holds."""
+
+    OK = "ok"
+    OK_EMPTY = "ok_empty"
+    TRUNCATED = "truncated"
+    STREAM_ERROR = "stream_error"
+    HTTP_ERROR = "http_error"
+    REJECTED = "rejected"
+    BAD_RESPONSE = "bad_response"
+    CONNECT_ERROR = "connect_error"
+    TLS_ERROR = "tls_error"
+    RESET = "reset"
+    TIMEOUT = "timeout"
+    SHORT_OUTPUT = "short_output"
+    CUT = "cut"
+    CLIENT_ERROR = "client_error"
+
+    @property
+    def succeeded(self) -> bool:
+        """True for ``ok`` and ``ok_empty``."""
+        return self in (Outcome.OK, Outcome.OK_EMPTY)
+
+    @property
+    def failed(self) -> bool:
+        """True for every outcome that counts as an error; a request cut by the end of the run doesn't."""
+        return not self.succeeded and self is not Outcome.CUT
+
+
+class TokenSource(enum.StrEnum):
+    """Where a token count comes from, best first."""
+
+    USAGE = "usage"
+    TOKEN_IDS = "token_ids"
+    TOKENIZER = "tokenizer"
+    CHUNKS = "chunks"
+
+
+class Record(msgspec.Struct, kw_only=True):
+    """One request, from its due time to its end.
+
+    Attributes:
+        index: Position in the schedule.
+        due_ns: When it was to be sent (closed loop: when its slot became free).
+        sent_ns: When its bytes were handed to the kernel; None if they never were.
+        headers_ns: When the response head had been received.
+        chunk_ns: Arrival of each token-bearing event.
+        chunk_tokens: Tokens in each of them; 1 where assumed.
+        chunk_tokens_exact: True where ``chunk_tokens`` comes from token_ids, usage or logprobs.
+        answer_index: Index into ``chunk_ns`` of the first chunk that belongs to the answer and not
+            to reasoning; None if there is none.
+        coalesced_chunks: Chunks that share a socket read with the chunk before them.
+        done_ns: ``[DONE]``, the clean end, or the failure.
+        outcome: What became of it.
+        detail: The sub-class of a failure: HTTP status, which timeout.
+        message: The failure's message, secrets masked.
+        status: HTTP status, None without a response.
+        finish_reason: As the server said.
+        prompt_tokens: From usage, else from the prompt's source; None if neither knows.
+        output_tokens: None if nothing was received.
+        token_source: Where ``output_tokens`` comes from.
+        usage_tokens: What the server's usage said, None without usage.
+        cached_tokens: Prompt tokens served from the prefix cache, as the server said.
+        reasoning_tokens: Part of ``output_tokens`` spent on reasoning, as the server said.
+        connect_ns: Time spent on a new connection (TCP and TLS), 0 on a reused one.
+        streamed: False when the server answered in one piece.
+        expected_tokens: ``max_tokens`` when ``ignore_eos`` was asked for, else None.
+        prompt: Text of the prompt, kept for a few samples only.
+        answer: Text of the answer, likewise.
+    """
+
+    index: int
+    due_ns: int
+    sent_ns: int | None = None
+    headers_ns: int | None = None
+    chunk_ns: list[int] = msgspec.field(default_factory=list)
+    chunk_tokens: list[int] = msgspec.field(default_factory=list)
+    chunk_tokens_exact: bool = False
+    answer_index: int | None = None
+    coalesced_chunks: int = 0
+    done_ns: int
+    outcome: Outcome
+    detail: str = ""
+    message: str = ""
+    status: int | None = None
+    finish_reason: str | None = None
+    prompt_tokens: int | None = None
+    output_tokens: int | None = None
+    token_source: TokenSource | None = None
+    usage_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    connect_ns: int = 0
+    streamed: bool = True
+    expected_tokens: int | None = None
+    prompt: str | None = None
+    answer: str | None = None

@@ -1,0 +1,1 @@
+"""The bundled OpenAI-compatible inference server."""

@@ -1,0 +1,41 @@
+"""The plan of a run: what is to be sent when. The only thing a driver sees of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from scenarios.request import Arrival
+
+
+class Schedule(msgspec.Struct, frozen=True, kw_only=True):
+    """Arrivals in order, with the limits of the run.
+
+    Attributes:
+        arrivals: In order of index (and of ``due_ns`` in an open loop). Can be iterated once. Lazy: an
+            endless closed loop has endless arrivals.
+        loop: ``open`` (due times given) or ``closed`` (a fixed number of slots).
+        concurrency: Closed loop: number of slots. None in an open loop.
+        max_in_flight: Open loop: requests in flight at most; an arrival that must wait is late, and
+            its response times count from its due time. None for no cap.
+        ramp_ns: Closed loop: time over which the slots are opened one after the other.
+        duration_ns: No request is sent later than this after the start. None for no limit by time.
+        num_requests: Number of requests in all. None where only the duration ends the run.
+        planned_rate: Open loop: mean arrivals per second as asked for.
+        warmup_ns: Requests due earlier than this are sent and not measured.
+        cooldown_ns: Likewise for the end: the last part of ``duration_ns``.
+        grace_ns: How long requests in flight may go on after the last arrival; then they are cut.
+    """
+
+    arrivals: Iterator[Arrival]
+    loop: str
+    concurrency: int | None = None
+    max_in_flight: int | None = None
+    ramp_ns: int = 0
+    duration_ns: int | None = None
+    num_requests: int | None = None
+    planned_rate: float | None = None
+    warmup_ns: int = 0
+    cooldown_ns: int = 0
+    grace_ns: int = 30_000_000_000
