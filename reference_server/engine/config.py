@@ -1,0 +1,41 @@
+"""What the engine needs to know to load and run: resolved values, no defaults from files or environment."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Resolved engine settings (names as vLLM's).
+
+    Attributes:
+        model: Path of a ``.gguf`` file or of a Hugging Face folder, or ``tiny-random``.
+        quantization: ``none`` or ``gguf`` (None: as the file says).
+        dtype: ``auto``, ``float32``, ``bfloat16`` or ``float16``.
+        device: ``auto``, ``cpu`` or ``cuda``.
+        block_size: Tokens a KV block holds; None chooses by device.
+        max_model_len: Prompt and output together; None takes the model's own.
+        max_num_seqs: Sequences in the running batch at most.
+        max_num_batched_tokens: Token budget of a step.
+        enable_chunked_prefill: A prompt may be computed over several steps.
+        gpu_memory_utilization: Share of the device's memory for weights and KV (CUDA only).
+        cpu_kvcache_space: GiB for KV blocks on a CPU; None chooses.
+        num_gpu_blocks_override: Number of KV blocks, whatever the memory; for tests and experiments.
+        cpu_threads: Threads for computation on a CPU; None leaves a core to the HTTP side.
+        seed: For random weights.
+    """
+
+    model: str
+    quantization: str | None = None
+    dtype: str = "auto"
+    device: str = "auto"
+    block_size: int | None = None
+    max_model_len: int | None = None
+    max_num_seqs: int = 64
+    max_num_batched_tokens: int = 512
+    enable_chunked_prefill: bool = True
+    gpu_memory_utilization: float = 0.9
+    cpu_kvcache_space: float | None = None
+    num_gpu_blocks_override: int | None = None
+    cpu_threads: int | None = None
+    seed: int = 0
