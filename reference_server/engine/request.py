@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class SamplingParams(msgspec.Struct, frozen=True, kw_only=True):
+class SamplingParams(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """How the tokens of one sequence are chosen. Already validated; defaults mean "off".
 
     Attributes:
@@ -43,7 +43,7 @@ class SamplingParams(msgspec.Struct, frozen=True, kw_only=True):
     logprobs: int | None = None
 
 
-class EngineRequest(msgspec.Struct, frozen=True, kw_only=True):
+class EngineRequest(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """One sequence to generate (a request with ``n`` choices is n of them).
 
     Attributes:
@@ -77,7 +77,7 @@ class TokenLogprob(msgspec.Struct, frozen=True, array_like=True):
     top: list[tuple[int, float]] = []
 
 
-class EngineOutput(msgspec.Struct, frozen=True, kw_only=True):
+class EngineOutput(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """New tokens of one sequence, after one step.
 
     Attributes:
@@ -107,7 +107,7 @@ class EngineOutput(msgspec.Struct, frozen=True, kw_only=True):
     num_preemptions: int = 0
 
 
-class EngineStats(msgspec.Struct, frozen=True, kw_only=True):
+class EngineStats(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """The state of the engine after a step. Counters only grow.
 
     Attributes:

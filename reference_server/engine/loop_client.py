@@ -1,0 +1,128 @@
+"""What all clients of an engine loop share: who waits for what, and what happens when the engine is gone."""
+
+from __future__ import annotations
+
+import abc
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Callable
+
+from reference_server.engine.client import EngineClient, EngineDeadError
+from reference_server.engine.messages import Abort, Add, Command, Dead, Ping, Pong, Ready, Reply, Step
+from reference_server.engine.output_stream import OutputStream
+from reference_server.engine.request import EngineInfo, EngineOutput, EngineRequest, EngineStats
+
+StepListener = Callable[[EngineStats], None]
+
+
+class LoopClient(EngineClient):
+    """A client that posts commands and is handed replies; a subclass brings the line between the two.
+
+    Args:
+        on_step: Called on the event loop with the state after each step.
+    """
+
+    def __init__(self, on_step: StepListener | None = None) -> None:
+        self.on_step = on_step
+        self._streams: dict[str, OutputStream] = {}
+        self._pings: dict[int, asyncio.Future[None]] = {}
+        self._ping_numbers = itertools.count()
+        self._ready: asyncio.Future[EngineInfo] | None = None
+        self._death: EngineDeadError | None = None
+        self._stats = EngineStats()
+
+    @abc.abstractmethod
+    async def _launch(self) -> None:
+        """Start the loop; its first reply is ``Ready`` or ``Dead``."""
+
+    @abc.abstractmethod
+    def _post(self, command: Command) -> None:
+        """Send a command without waiting."""
+
+    @property
+    def stats(self) -> EngineStats:
+        """The state after the latest step."""
+        return self._stats
+
+    async def start(self) -> EngineInfo:
+        """Load the model and begin to serve."""
+        self._ready = asyncio.get_running_loop().create_future()
+        await self._launch()
+        info = await self._ready
+        self._stats = EngineStats(num_blocks=info.num_blocks, num_free_blocks=info.num_blocks)
+        return info
+
+    async def generate(self, request: EngineRequest) -> AsyncIterator[EngineOutput]:
+        """Stream the outputs of one sequence."""
+        self._require_life()
+        if request.request_id in self._streams:
+            raise ValueError(f"request id {request.request_id!r} is live already; use a unique one")
+        stream = self._streams[request.request_id] = OutputStream()
+        finished = False
+        self._post(Add(request))
+        try:
+            while not finished:
+                output = await stream.get()
+                finished = output.finish_reason is not None
+                yield output
+        finally:
+            self._forget(request.request_id, abort=not finished)
+
+    async def abort(self, request_id: str) -> None:
+        """End a sequence; its reader gets a last output with ``finish_reason`` ``abort``."""
+        if request_id in self._streams and self._death is None:
+            self._post(Abort(request_id))
+
+    async def ping(self, timeout_s: float) -> None:
+        """Return once the loop has answered between two steps."""
+        self._require_life()
+        number = next(self._ping_numbers)
+        answer = self._pings[number] = asyncio.get_running_loop().create_future()
+        self._post(Ping(number))
+        try:
+            await asyncio.wait_for(answer, timeout_s)
+        except TimeoutError:
+            raise TimeoutError(f"the engine has not answered for {timeout_s:g} s: a step hangs") from None
+        finally:
+            self._pings.pop(number, None)
+
+    def _receive(self, reply: Reply) -> None:
+        match reply:
+            case Step(outputs, stats):
+                self._take_step(outputs, stats)
+            case Pong(number):
+                if (answer := self._pings.get(number)) and not answer.done():
+                    answer.set_result(None)
+            case Ready(info):
+                if self._ready and not self._ready.done():
+                    self._ready.set_result(info)
+            case Dead(reason):
+                self._die(reason)
+
+    def _take_step(self, outputs: list[EngineOutput], stats: EngineStats) -> None:
+        self._stats = stats
+        for output in outputs:
+            if (stream := self._streams.get(output.request_id)) is not None:
+                stream.put(output)
+        if self.on_step is not None:
+            self.on_step(stats)
+
+    def _die(self, reason: str) -> None:
+        """Tell all who wait, once."""
+        if self._death is not None:
+            return
+        self._death = EngineDeadError(reason)
+        waiting = [future for future in (self._ready, *self._pings.values()) if future and not future.done()]
+        for future in waiting:
+            future.set_exception(self._death)
+        for stream in self._streams.values():
+            stream.fail(self._death)
+
+    def _forget(self, request_id: str, *, abort: bool) -> None:
+        del self._streams[request_id]
+        if abort and self._death is None:
+            self._post(Abort(request_id))
+
+    def _require_life(self) -> None:
+        if self._death is not None:
+            raise EngineDeadError(str(self._death))
