@@ -26,6 +26,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         warmup_ns: Requests due earlier than this are sent and not measured.
         cooldown_ns: Likewise for the end: the last part of ``duration_ns``.
         grace_ns: How long requests in flight may go on after the last arrival; then they are cut.
+        notes: What a reader of the report must know about the plan: repeated prompts, units of length.
     """
 
     arrivals: Iterator[Arrival]
@@ -39,3 +40,4 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     warmup_ns: int = 0
     cooldown_ns: int = 0
     grace_ns: int = 30_000_000_000
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,139 @@
+"""When requests are sent.
+
+An arrival process is one file of this folder. Its name is the value of ``load.arrivals`` in a scenario;
+its keys stand beside it in ``load``. The file holds one subclass of ``OpenLoop`` (or, for a loop that is
+closed, of ``Arrivals``) and gives it one method::
+
+    class Every(OpenLoop):
+        gap: Duration
+
+        def due_ns(self, rng: Generator) -> Iterator[int]:
+            return itertools.count(0, self.gap)
+
+        @property
+        def planned_rate(self) -> float:
+            return 1e9 / self.gap
+
+The base cuts the process at ``duration`` and ``requests``. A process that ends by itself (a trace) sets
+``endless = False`` and then needs neither. All chance comes from ``rng``: same seed, same times.
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from msgspec import structs
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
+
+from scenarios.durations import Duration, format_duration
+from scenarios.kinds import Kinds
+from scenarios.schedule import Schedule
+from scenarios.section import Section, fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.random import Generator
+
+    from scenarios.request import Arrival
+
+
+class Arrivals(Section, ABC):
+    """The keys that every load has.
+
+    Attributes:
+        arrivals: Name of the process.
+        duration: Nothing is sent later than this after the start.
+        requests: Number of requests in all. With both, whichever comes first ends the run.
+        warmup: Requests due earlier are sent and not measured.
+        cooldown: Requests due in this last part of ``duration`` are sent and not measured.
+        grace: How long requests in flight may go on after the last arrival before they are cut.
+    """
+
+    endless: ClassVar[bool] = True
+
+    arrivals: str
+    duration: Duration | None = None
+    requests: int | None = Field(None, ge=1)
+    warmup: Duration = 0
+    cooldown: Duration = 0
+    grace: Duration = 30_000_000_000
+
+    @abstractmethod
+    def due_ns(self, rng: Generator) -> Iterator[int | None]:
+        """Due times in ns after the start, ascending; None for "when a slot is free"."""
+
+    @model_validator(mode="after")
+    def _check_limits(self) -> Arrivals:
+        if self.duration == 0:
+            raise fault("duration must be longer than 0")
+        if self.endless and self.duration is None and self.requests is None:
+            raise fault("has no end; give duration: 30s, or requests: 100, or both")
+        if self.cooldown and self.duration is None:
+            raise fault("cooldown is the last part of duration; give a duration too")
+        if self.duration is not None and self.warmup + self.cooldown >= self.duration:
+            unmeasured = format_duration(self.warmup + self.cooldown)
+            raise fault(f"warmup and cooldown ({unmeasured}) leave nothing of duration to measure")
+        return self
+
+    def times(self, rng: Generator) -> Iterator[int | None]:
+        """Due times up to the limits."""
+        end = self.duration
+        due = itertools.takewhile(lambda at: at is None or end is None or at < end, self.due_ns(rng))
+        return itertools.islice(due, self.requests)
+
+    def plan(self, arrivals: Iterator[Arrival], num_requests: int | None, notes: tuple[str, ...]) -> Schedule:
+        """The schedule of ``arrivals`` under these limits."""
+        return Schedule(
+            arrivals=arrivals,
+            loop="closed",
+            duration_ns=self.duration,
+            num_requests=num_requests,
+            warmup_ns=self.warmup,
+            cooldown_ns=self.cooldown,
+            grace_ns=self.grace,
+            notes=notes,
+        )
+
+
+class OpenLoop(Arrivals):
+    """Arrivals that don't wait for answers.
+
+    Attributes:
+        max_in_flight: Requests in flight at most. An arrival that must wait stays due when it was due.
+    """
+
+    max_in_flight: int | None = Field(None, ge=1)
+
+    @abstractmethod
+    def due_ns(self, rng: Generator) -> Iterator[int]:
+        """Due times in ns after the start, ascending."""
+
+    @property
+    @abstractmethod
+    def planned_rate(self) -> float:
+        """Mean arrivals per second as asked for."""
+
+    @model_validator(mode="after")
+    def _check_measured(self) -> OpenLoop:
+        if self.duration is None or not self.endless:
+            return self
+        measured = self.duration - self.warmup - self.cooldown
+        if self.planned_rate * measured < 1e9:
+            raise fault(f"less than one request falls into the {format_duration(measured)} that are measured")
+        return self
+
+    def plan(self, arrivals: Iterator[Arrival], num_requests: int | None, notes: tuple[str, ...]) -> Schedule:
+        """The schedule of ``arrivals`` under these limits, with due times."""
+        schedule = super().plan(arrivals, num_requests, notes)
+        return structs.replace(
+            schedule, loop="open", max_in_flight=self.max_in_flight, planned_rate=self.planned_rate
+        )
+
+
+kinds: Kinds[Arrivals] = Kinds(__name__, "arrivals", Arrivals)  # type: ignore[type-abstract]  # only its subclasses are made
+
+Load = Annotated[SerializeAsAny[Arrivals], BeforeValidator(kinds.build)]
+"""The ``load`` section of a scenario."""

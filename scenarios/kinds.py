@@ -1,0 +1,68 @@
+"""An open set of section classes, one per module of a package: a new kind is one new file."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from scenarios.section import Section, fault
+from scenarios.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from pydantic import ValidationInfo
+
+S = TypeVar("S", bound=Section)
+
+
+class Kinds(Generic[S]):
+    """The kinds found in a package.
+
+    Args:
+        package: Name of the package. Each of its modules whose name doesn't begin with an underscore
+            holds one subclass of ``base``; the module's name is the name in a scenario.
+        key: The key of the section that names the kind.
+        base: The contract.
+    """
+
+    def __init__(self, package: str, key: str, base: type[S]) -> None:
+        self._package = package
+        self._key = key
+        self._base = base
+
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        """All kinds there are, sorted; none is imported for this."""
+        path = importlib.import_module(self._package).__path__
+        return tuple(sorted(m.name for m in pkgutil.iter_modules(path) if not m.name.startswith("_")))
+
+    def load(self, name: str) -> type[S]:
+        """The class of that kind.
+
+        Raises:
+            LookupError: The module holds no subclass of the contract, or several.
+        """
+        module = importlib.import_module(f"{self._package}.{name}")
+        found = [
+            each
+            for each in vars(module).values()
+            if isinstance(each, type) and issubclass(each, self._base) and each.__module__ == module.__name__
+        ]
+        if len(found) != 1:
+            raise LookupError(f"{module.__name__} must hold one subclass of {self._base.__name__}")
+        return found[0]
+
+    def build(self, data: object, info: ValidationInfo) -> S:
+        """The section ``data`` describes, as a validator of the field that holds it."""
+        if isinstance(data, self._base):
+            return data
+        if not isinstance(data, Mapping):
+            raise fault(f"must be a section with keys, not {data!r}")
+        name = data.get(self._key)
+        if name is None:
+            raise fault(f"names no kind; write {self._key}: " + " | ".join(self.names))
+        if name not in self.names:
+            raise fault(f"{self._key} '{name}' is unknown; {did_you_mean(str(name), self.names)}")
+        return self.load(name).model_validate(data, context=info.context)

@@ -1,0 +1,61 @@
+"""From the sections of a scenario to its schedule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scenarios.errors import ScenarioError
+from scenarios.request import Arrival, Prompt
+from scenarios.seeds import generator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scenarios.arrivals import Arrivals
+    from scenarios.prompts import PromptSource, PromptStream
+    from scenarios.sampling import Sampling
+    from scenarios.schedule import Schedule
+
+
+def plan(load: Arrivals, source: PromptSource, sampling: Sampling, *, endpoint: str, seed: int) -> Schedule:
+    """The schedule of a run. Its times, prompts and body fields each have a source of chance of their own.
+
+    Raises:
+        ScenarioError: The prompts can't be read, there are none, or the endpoint doesn't take them.
+    """
+    stream = source.open(generator(seed, "prompts"))
+    if stream.chat_only and endpoint != "chat":
+        raise ScenarioError(
+            f"prompts: some are conversations, which the {endpoint} endpoint doesn't take; use endpoint: chat"
+        )
+    times = load.times(generator(seed, "arrivals"))
+    bodies = sampling.bodies(generator(seed, "sampling"))
+    arrivals = (
+        Arrival(index=index, due_ns=due_ns, prompt=prompt, sampling=_limit(prompt, body))
+        for index, (due_ns, prompt, body) in enumerate(zip(times, stream.prompts, bodies, strict=False))
+    )
+    return load.plan(
+        arrivals, _total(load.requests, stream), (*stream.notes, *_repeats(load.requests, stream))
+    )
+
+
+def _limit(prompt: Prompt, body: dict[str, Any]) -> dict[str, Any]:
+    """The scenario's own limit wins over that of the prompt's source."""
+    return body if prompt.max_tokens is None else {"max_tokens": prompt.max_tokens, **body}
+
+
+def _total(requests: int | None, stream: PromptStream) -> int | None:
+    if stream.repeats or stream.num_distinct is None:
+        return requests
+    return min(requests or stream.num_distinct, stream.num_distinct)
+
+
+def _repeats(requests: int | None, stream: PromptStream) -> Iterator[str]:
+    distinct = stream.num_distinct
+    if distinct is None or (requests is not None and requests <= distinct):
+        return
+    wanted = "all requests" if requests is None else f"{requests} requests"
+    if stream.repeats:
+        yield f"{distinct} different prompts for {wanted}: repeated; a prefix cache may answer repeats faster"
+    else:
+        yield f"{distinct} prompts for {wanted}: the run ends after the last prompt"

@@ -1,0 +1,72 @@
+"""What is asked.
+
+A prompt source is one file of this folder. Its name is the value of ``prompts.source`` in a scenario; its
+keys stand beside it in ``prompts``. The file holds one subclass of ``PromptSource``::
+
+    class Counting(PromptSource):
+        first: int = 1
+
+        def open(self, rng: Generator) -> PromptStream:
+            return PromptStream(prompts=(Prompt(text=f"Is {n} prime?") for n in itertools.count(self.first)))
+
+``open`` reads and checks everything at once, so that a fault shows before any load is sent; the prompts
+themselves are made one by one. All chance comes from ``rng``: same seed, same prompts.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+from pydantic import BeforeValidator, SerializeAsAny
+
+from scenarios.kinds import Kinds
+from scenarios.request import Prompt
+from scenarios.section import Section
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+
+class PromptStream(msgspec.Struct, frozen=True, kw_only=True):
+    """Prompts in the order in which they are sent.
+
+    Attributes:
+        prompts: Can be iterated once.
+        num_distinct: How many different ones there are; None where no two are alike.
+        repeats: Whether they begin anew after ``num_distinct``, or end there.
+        chat_only: Whether some are conversations, which only a chat endpoint takes.
+        notes: What a reader of the report must know about them.
+    """
+
+    prompts: Iterator[Prompt]
+    num_distinct: int | None = None
+    repeats: bool = False
+    chat_only: bool = False
+    notes: tuple[str, ...] = ()
+
+
+class PromptSource(Section, ABC):
+    """Where prompts come from.
+
+    Attributes:
+        source: Name of the source.
+    """
+
+    source: str
+
+    @abstractmethod
+    def open(self, rng: Generator) -> PromptStream:
+        """The prompts of one run.
+
+        Raises:
+            ScenarioError: There are none, or they can't be read.
+        """
+
+
+kinds: Kinds[PromptSource] = Kinds(__name__, "source", PromptSource)  # type: ignore[type-abstract]  # only its subclasses are made
+
+Prompts = Annotated[SerializeAsAny[PromptSource], BeforeValidator(kinds.build)]
+"""The ``prompts`` section of a scenario."""

@@ -1,0 +1,157 @@
+"""A scenario: what is sent when, what is expected of it. The file's form is this class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import Field, ValidationError, field_validator
+
+from scenarios import library
+from scenarios.arrivals import Load
+from scenarios.documents import Document, read_document
+from scenarios.durations import Duration
+from scenarios.faults import explain
+from scenarios.overrides import override
+from scenarios.plan import plan
+from scenarios.prompts import Prompts
+from scenarios.rates import Share
+from scenarios.sampling import Sampling
+from scenarios.section import Section, fault
+from scenarios.suggestions import did_you_mean
+from scenarios.timeouts import Timeouts
+
+if TYPE_CHECKING:
+    from scenarios.schedule import Schedule
+
+SCHEMA_VERSION: Final = 1
+ENDPOINTS: Final = ("chat", "completions")
+
+
+class Scenario(Section):
+    """The keys of a scenario file.
+
+    Attributes:
+        schema_version: ``schema`` in the file: version of its form.
+        name: Short name, for titles and result folders.
+        description: One sentence about what it stands for.
+        endpoint: ``chat`` or ``completions``.
+        model: Name of the model as the server knows it; None to ask the server.
+        load: When requests are sent.
+        prompts: What is asked.
+        sampling: What else goes into the body of each request.
+        timeouts: How long to wait for what.
+        thresholds: Objectives by metric, as k6 writes them: ``ttft: ["p95 < 500ms"]``.
+        confidence: Of a PASS or a FAIL, between 0 and 1.
+        stall_limit: A gap between tokens longer than this is a stall.
+        seed: Of all chance in the run.
+        samples: How many prompts and answers are kept as text.
+        tags: Free words that go into the result.
+    """
+
+    schema_version: int = Field(SCHEMA_VERSION, alias="schema")
+    name: str = Field(min_length=1, examples=["chat"])
+    description: str = ""
+    endpoint: str = "chat"
+    model: str | None = None
+    load: Load = Field(examples=["{arrivals: poisson, rate: 4, duration: 30s}"])
+    prompts: Prompts = Field(examples=["{source: synthetic, length: 200}"])
+    sampling: Sampling = Field(default_factory=Sampling)
+    timeouts: Timeouts = Field(default_factory=Timeouts)
+    thresholds: dict[str, tuple[str, ...]] = Field(default_factory=dict, strict=False)
+    confidence: Share = 0.95
+    stall_limit: Duration = 1_000_000_000
+    seed: int = Field(0, ge=0)
+    samples: int = Field(3, ge=0)
+    tags: dict[str, str] = Field(default_factory=dict)
+
+    @field_validator("schema_version", mode="after")
+    @classmethod
+    def _known_version(cls, value: int) -> int:
+        if value != SCHEMA_VERSION:
+            raise fault(f"version {value} is unknown; this tokenpace reads version {SCHEMA_VERSION}")
+        return value
+
+    @field_validator("endpoint", mode="after")
+    @classmethod
+    def _known_endpoint(cls, value: str) -> str:
+        if value not in ENDPOINTS:
+            raise fault(f"'{value}' is unknown; {did_you_mean(value, ENDPOINTS)}")
+        return value
+
+    @field_validator("thresholds", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: object) -> object:
+        if not isinstance(value, Mapping):
+            return value
+        return {key: (each,) if isinstance(each, str) else each for key, each in value.items()}
+
+    @field_validator("confidence", mode="after")
+    @classmethod
+    def _within(cls, value: float) -> float:
+        if not 0.5 <= value < 1:
+            raise fault(f"must be at least 0.5 and less than 1, such as 0.95; not {value:g}")
+        return value
+
+    @field_validator("tags", mode="before")
+    @classmethod
+    def _as_text(cls, value: object) -> object:
+        if not isinstance(value, Mapping):
+            return value
+        return {key: str(each) if isinstance(each, int | float) else each for key, each in value.items()}
+
+    def schedule(self) -> Schedule:
+        """The plan of a run: same scenario, same plan, in every process.
+
+        Raises:
+            ScenarioError: The prompts can't be read, there are none, or the endpoint doesn't take them.
+        """
+        return plan(self.load, self.prompts, self.sampling, endpoint=self.endpoint, seed=self.seed)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The scenario as plain data, from which ``scenario_from`` makes the same scenario."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def load_scenario(source: str | Path, overrides: Mapping[str, str] | None = None) -> Scenario:
+    """Read a scenario.
+
+    Args:
+        source: Path of a YAML or TOML file, or the name of a scenario of the library.
+        overrides: Dotted keys to values as YAML reads them: ``{"load.rate": "5"}``.
+
+    Raises:
+        ScenarioError: Anything is wrong with it. The message names file, line, key, fault and remedy.
+    """
+    return _build(override(read_document(_locate(source)), overrides or {}))
+
+
+def scenario_from(
+    data: Mapping[str, Any], overrides: Mapping[str, str] | None = None, folder: Path | None = None
+) -> Scenario:
+    """The scenario that ``data`` describes, with the keys of a scenario file.
+
+    Args:
+        data: Plain mappings, lists and scalars.
+        overrides: As for ``load_scenario``.
+        folder: Where relative paths start; the working directory by default.
+
+    Raises:
+        ScenarioError: Anything is wrong with it.
+    """
+    return _build(override(Document(dict(data), "scenario", {}, folder or Path()), overrides or {}))
+
+
+def _locate(source: str | Path) -> Path:
+    path = Path(source)
+    if isinstance(source, str) and not path.suffix and len(path.parts) == 1 and not path.exists():
+        return library.find(source)
+    return path
+
+
+def _build(document: Document) -> Scenario:
+    try:
+        return Scenario.model_validate(document.data, context={"folder": document.folder})
+    except ValidationError as error:
+        raise explain(error, document) from error
