@@ -22,6 +22,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
         cpu_kvcache_space: GiB for KV blocks on a CPU; None chooses.
         num_gpu_blocks_override: Number of KV blocks, whatever the memory; for tests and experiments.
         cpu_threads: Threads for computation on a CPU; None leaves a core to the HTTP side.
+        attention_backend: ``paged``, or ``dense``, the slow specification.
         seed: For random weights.
     """
 
@@ -38,4 +39,5 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     cpu_kvcache_space: float | None = None
     num_gpu_blocks_override: int | None = None
     cpu_threads: int | None = None
+    attention_backend: str = "paged"
     seed: int = 0

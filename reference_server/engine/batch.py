@@ -1,0 +1,79 @@
+"""The numbers of one step, as host arrays: what the model and the attention backend are shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from reference_server.engine.scheduler import ScheduledSequence
+    from reference_server.engine.sequence import Sequence
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """T tokens of B sequences. Sequences with one token come first.
+
+    Attributes:
+        token_ids: int64 ``[T]``.
+        positions: int64 ``[T]``, each token's place in its sequence.
+        slot_mapping: int64 ``[T]``, where its key and value go: block x block_size + offset.
+        query_starts: int64 ``[B + 1]``, where each sequence's tokens begin in ``token_ids``.
+        context_lens: int64 ``[B]``, tokens of each sequence in the pool after the step.
+        block_tables: int64 ``[B, max blocks]``, padded with block 0.
+        num_decodes: How many sequences at the front have one token.
+        sampling_rows: int64 ``[R]``, the rows from which a next token is chosen.
+        sampling_sequences: The R sequences they belong to.
+    """
+
+    token_ids: npt.NDArray[np.int64]
+    positions: npt.NDArray[np.int64]
+    slot_mapping: npt.NDArray[np.int64]
+    query_starts: npt.NDArray[np.int64]
+    context_lens: npt.NDArray[np.int64]
+    block_tables: npt.NDArray[np.int64]
+    num_decodes: int
+    sampling_rows: npt.NDArray[np.int64]
+    sampling_sequences: list[Sequence]
+
+
+def make_batch(scheduled: list[ScheduledSequence], block_size: int) -> Batch:
+    """Lay out at least one scheduled sequence."""
+    ordered = sorted(scheduled, key=lambda item: item.num_scheduled_tokens > 1)
+    counts = np.array([item.num_scheduled_tokens for item in ordered], dtype=np.int64)
+    starts = np.concatenate([[0], counts.cumsum()])
+    firsts = np.array([item.sequence.num_computed_tokens for item in ordered], dtype=np.int64)
+    rows = np.repeat(np.arange(len(ordered)), counts)
+    positions = np.arange(starts[-1]) - starts[rows] + firsts[rows]
+    tables = _block_tables([item.sequence for item in ordered])
+    sampling = [row for row, item in enumerate(ordered) if item.samples]
+    return Batch(
+        token_ids=_token_ids(ordered),
+        positions=positions,
+        slot_mapping=tables[rows, positions // block_size] * block_size + positions % block_size,
+        query_starts=starts,
+        context_lens=firsts + counts,
+        block_tables=tables,
+        num_decodes=int((counts == 1).sum()),
+        sampling_rows=starts[1:][sampling] - 1,
+        sampling_sequences=[ordered[row].sequence for row in sampling],
+    )
+
+
+def _token_ids(ordered: list[ScheduledSequence]) -> npt.NDArray[np.int64]:
+    token_ids: list[int] = []
+    for item in ordered:
+        first = item.sequence.num_computed_tokens
+        token_ids += item.sequence.token_ids[first : first + item.num_scheduled_tokens]
+    return np.array(token_ids, dtype=np.int64)
+
+
+def _block_tables(sequences: list[Sequence]) -> npt.NDArray[np.int64]:
+    width = max(len(sequence.block_table) for sequence in sequences)
+    tables = np.zeros((len(sequences), width), dtype=np.int64)
+    for row, sequence in enumerate(sequences):
+        tables[row, : len(sequence.block_table)] = sequence.block_table
+    return tables

@@ -1,0 +1,63 @@
+"""Where and in which precision to compute, and what of the settings doesn't apply there."""
+
+from __future__ import annotations
+
+import torch
+
+from reference_server.engine.config import EngineConfig
+from reference_server.engine.errors import EngineConfigError
+from reference_server.engine.threads import default_cpu_threads
+from reference_server.models.linear import can_prepack
+
+_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+def resolve_device(config: EngineConfig) -> torch.device:
+    """The device of ``auto``, ``cpu`` or ``cuda``.
+
+    Raises:
+        EngineConfigError: It is none of them, or there is no such device.
+    """
+    if config.device not in ("auto", "cpu", "cuda"):
+        raise EngineConfigError(f"device {config.device!r} is not known; say auto, cpu or cuda")
+    has_cuda = torch.cuda.is_available()
+    if config.device == "cuda" and not has_cuda:
+        raise EngineConfigError("device 'cuda' was asked for, but torch finds none; say cpu or auto")
+    return torch.device("cuda" if has_cuda and config.device != "cpu" else "cpu")
+
+
+def resolve_dtype(config: EngineConfig, device: torch.device) -> torch.dtype:
+    """The precision of computation.
+
+    ``auto`` is bfloat16 where the device multiplies it natively, else float32 on a CPU and float16 on a GPU.
+
+    Raises:
+        EngineConfigError: The name is unknown.
+    """
+    if config.dtype != "auto" and config.dtype not in _DTYPES:
+        raise EngineConfigError(f"dtype {config.dtype!r} is not known; say auto, {', '.join(_DTYPES)}")
+    if device.type == "cpu":
+        if config.dtype == "float16":
+            return torch.bfloat16
+        default = torch.bfloat16 if can_prepack() else torch.float32
+    else:
+        default = torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+    return _DTYPES.get(config.dtype, default)
+
+
+def device_notes(config: EngineConfig, device: torch.device) -> list[str]:
+    """What to tell the user once about settings that don't apply on this device."""
+    if device.type != "cpu":
+        return []
+    notes = []
+    if config.dtype == "float16":
+        notes.append("dtype float16 is slow on a CPU: computing in bfloat16")
+    if config.gpu_memory_utilization != EngineConfig(model="").gpu_memory_utilization:
+        notes.append("gpu_memory_utilization does not apply on a CPU: cpu_kvcache_space sizes the KV pool")
+    return notes
+
+
+def set_threads(config: EngineConfig, device: torch.device) -> None:
+    """Use ``cpu_threads`` threads, or all cores but one, for computation on a CPU."""
+    if device.type == "cpu":
+        torch.set_num_threads(config.cpu_threads or default_cpu_threads())

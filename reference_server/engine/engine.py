@@ -1,0 +1,195 @@
+"""The engine: sequences go in, tokens come out, one step at a time.
+
+Synchronous and single-threaded. Whoever owns it calls :meth:`Engine.step` while :attr:`Engine.has_work`, and
+:meth:`Engine.add` and :meth:`Engine.abort` between steps.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from reference_server.engine.batch import make_batch
+from reference_server.engine.block_manager import BlockManager
+from reference_server.engine.errors import InvalidRequestError, RequestTooLargeError
+from reference_server.engine.loading import LoadedModel, load_model
+from reference_server.engine.request import EngineInfo, EngineOutput, EngineRequest, EngineStats
+from reference_server.engine.sampler import SampledToken, Sampler
+from reference_server.engine.scheduler import ScheduledSequence, Scheduler, SchedulerConfig
+from reference_server.engine.sequence import Sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from reference_server.engine.config import EngineConfig
+
+_WATERMARK_SHARE = 0.01
+
+
+def load_engine(config: EngineConfig) -> Engine:
+    """Load the model and allocate its memory. Call ``prepare_threads()`` before this module is imported.
+
+    Raises:
+        EngineConfigError: A setting can't be met.
+        ModelError: The model can't be loaded.
+        UnsupportedQuantizationError, UnsupportedBackendError: A name is not built.
+    """
+    return Engine(config, load_model(config))
+
+
+class Engine:
+    """A loaded model that serves many sequences at once.
+
+    The token that ends a sequence is part of its output: it is counted, as it was computed.
+    """
+
+    def __init__(self, config: EngineConfig, loaded: LoadedModel) -> None:
+        self.info: EngineInfo = loaded.info
+        self._runner = loaded.runner
+        self._sampler = Sampler(loaded.info.eos_token_ids)
+        self._scheduler = Scheduler(
+            SchedulerConfig(
+                max_num_seqs=config.max_num_seqs,
+                max_num_batched_tokens=config.max_num_batched_tokens,
+                enable_chunked_prefill=config.enable_chunked_prefill,
+                watermark_blocks=max(1, int(loaded.info.num_blocks * _WATERMARK_SHARE)),
+            ),
+            BlockManager(loaded.info.num_blocks, loaded.info.block_size),
+        )
+        self._sequences: dict[str, Sequence] = {}
+        self._counters = {"num_steps": 0, "prompt_tokens": 0, "generation_tokens": 0}
+        self._step_tokens = 0
+        self._last_step_ns = 0
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a step would compute anything."""
+        return self._scheduler.has_work
+
+    @property
+    def stats(self) -> EngineStats:
+        """The state after the last step."""
+        scheduler = self._scheduler
+        return EngineStats(
+            num_running=len(scheduler.running),
+            num_waiting=len(scheduler.waiting),
+            num_blocks=scheduler.blocks.num_blocks,
+            num_free_blocks=scheduler.blocks.num_free_blocks,
+            num_preemptions=scheduler.num_preemptions,
+            step_tokens=self._step_tokens,
+            last_step_ns=self._last_step_ns,
+            **self._counters,
+        )
+
+    def add(self, request: EngineRequest) -> None:
+        """Queue a sequence.
+
+        Raises:
+            RequestTooLargeError: The prompt leaves no room for output.
+            InvalidRequestError: The prompt is empty, a token id is unknown, or the id is live already.
+        """
+        self._check(request)
+        sequence = Sequence(request)
+        self._sequences[request.request_id] = sequence
+        self._scheduler.add(sequence)
+
+    def abort(self, request_id: str) -> EngineOutput | None:
+        """End a sequence now and free its blocks. None if no such sequence is live."""
+        sequence = self._sequences.pop(request_id, None)
+        if sequence is None:
+            return None
+        self._scheduler.remove(sequence)
+        return _output(sequence, finish_reason="abort")
+
+    def step(self) -> list[EngineOutput]:
+        """Compute one batch; outputs of the sequences that got a token. Empty without work."""
+        scheduled = self._scheduler.schedule()
+        if not scheduled:
+            return []
+        batch = make_batch(scheduled, self.info.block_size)
+        logits = self._runner.run(batch)
+        sampled = self._sampler.sample(logits, batch.sampling_sequences)
+        return self._postprocess(scheduled, dict(zip(batch.sampling_sequences, sampled, strict=True)))
+
+    def check_invariants(self) -> None:
+        """Raise ``AssertionError`` if the state contradicts itself. For tests; call between steps."""
+        self._scheduler.check_invariants()
+        live = {*self._scheduler.running, *self._scheduler.waiting}
+        assert live == set(self._sequences.values()), "scheduler and engine know different sequences"
+
+    def _postprocess(
+        self, scheduled: list[ScheduledSequence], sampled: dict[Sequence, SampledToken]
+    ) -> list[EngineOutput]:
+        self._last_step_ns = time.monotonic_ns()
+        self._step_tokens = sum(item.num_scheduled_tokens for item in scheduled)
+        self._counters["num_steps"] += 1
+        for item in scheduled:
+            item.sequence.num_computed_tokens += item.num_scheduled_tokens
+        return [self._append(sequence, token) for sequence, token in sampled.items()]
+
+    def _append(self, sequence: Sequence, sampled: SampledToken) -> EngineOutput:
+        if not sequence.first_token_ns:
+            sequence.first_token_ns = self._last_step_ns
+            self._counters["prompt_tokens"] += sequence.num_prompt_tokens
+        self._counters["generation_tokens"] += 1
+        sequence.append(sampled.token_id)
+        finish_reason, stop_reason = self._end(sequence, sampled.token_id)
+        if finish_reason is not None:
+            self._scheduler.remove(sequence)
+            del self._sequences[sequence.request_id]
+        return _output(sequence, sampled, finish_reason=finish_reason, stop_reason=stop_reason)
+
+    def _end(self, sequence: Sequence, token_id: int) -> tuple[str | None, int | None]:
+        """Why the sequence ends with this token, if it does: finish reason and stop token."""
+        params = sequence.sampling
+        if sequence.num_output_tokens >= params.min_tokens:
+            if token_id in params.stop_token_ids:
+                return "stop", token_id
+            if token_id in self.info.eos_token_ids and not params.ignore_eos:
+                return "stop", None
+        if sequence.num_output_tokens >= params.max_tokens or sequence.num_tokens >= self.info.max_model_len:
+            return "length", None
+        return None, None
+
+    def _check(self, request: EngineRequest) -> None:
+        if request.request_id in self._sequences:
+            raise InvalidRequestError(f"a request with id {request.request_id!r} is being served")
+        if not request.prompt_token_ids:
+            raise InvalidRequestError("the prompt is empty; give at least one token")
+        if request.sampling.max_tokens < 1:
+            raise InvalidRequestError(f"max_tokens is {request.sampling.max_tokens}; it must be at least 1")
+        self._check_token_ids("prompt", request.prompt_token_ids)
+        self._check_token_ids("logit_bias", request.sampling.logit_bias)
+        self._check_token_ids("stop_token_ids", request.sampling.stop_token_ids)
+        if len(request.prompt_token_ids) >= self.info.max_model_len:
+            raise RequestTooLargeError(
+                f"the prompt has {len(request.prompt_token_ids)} tokens, but prompt and output together may "
+                f"have {self.info.max_model_len} (max_model_len); shorten the prompt"
+            )
+
+    def _check_token_ids(self, name: str, token_ids: Iterable[int]) -> None:
+        unknown = [t for t in token_ids if not 0 <= t < self.info.vocab_size]
+        if unknown:
+            raise InvalidRequestError(
+                f"{name} holds token id {unknown[0]}; the vocabulary has 0 to {self.info.vocab_size - 1}"
+            )
+
+
+def _output(
+    sequence: Sequence,
+    sampled: SampledToken | None = None,
+    *,
+    finish_reason: str | None = None,
+    stop_reason: int | None = None,
+) -> EngineOutput:
+    return EngineOutput(
+        request_id=sequence.request_id,
+        token_ids=[sampled.token_id] if sampled else [],
+        finish_reason=finish_reason,
+        stop_reason=stop_reason,
+        logprobs=[sampled.logprob] if sampled and sampled.logprob else None,
+        num_prompt_tokens=sequence.num_prompt_tokens,
+        scheduled_ns=sequence.scheduled_ns,
+        first_token_ns=sequence.first_token_ns,
+        num_preemptions=sequence.num_preemptions,
+    )

@@ -1,0 +1,62 @@
+"""How many KV blocks there are room for."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import torch
+
+from reference_server.engine.errors import EngineConfigError
+
+if TYPE_CHECKING:
+    from reference_server.engine.config import EngineConfig
+
+_GIB = 1 << 30
+_DEFAULT_CPU_BYTES = _GIB
+_CPU_SHARE = 0.25
+"""At most this share of the free memory, unless the user says otherwise."""
+
+_DEFAULT_BLOCK_SIZE = {"cpu": 32, "cuda": 16}
+
+
+def resolve_block_size(config: EngineConfig, device: torch.device) -> int:
+    """Tokens a block holds."""
+    block_size = config.block_size or _DEFAULT_BLOCK_SIZE[device.type]
+    if block_size < 1:
+        raise EngineConfigError(f"block_size is {block_size}; it must be at least 1")
+    return block_size
+
+
+def resolve_num_blocks(config: EngineConfig, device: torch.device, block_bytes: int, max_blocks: int) -> int:
+    """Blocks of the pool, by memory; no more than ``max_blocks``, which all sequences at full length would fill.
+
+    Raises:
+        EngineConfigError: Not even one block fits.
+    """
+    if config.num_gpu_blocks_override is not None:
+        num_blocks = config.num_gpu_blocks_override
+    else:
+        num_blocks = min(_pool_bytes(config, device) // block_bytes, max_blocks)
+    if num_blocks < 1:
+        raise EngineConfigError(
+            "no memory is left for KV blocks; raise "
+            + ("cpu_kvcache_space" if device.type == "cpu" else "gpu_memory_utilization")
+        )
+    return num_blocks
+
+
+def _pool_bytes(config: EngineConfig, device: torch.device) -> int:
+    if device.type == "cuda":
+        free, total = torch.cuda.mem_get_info(device)
+        return int(free - total * (1 - config.gpu_memory_utilization))
+    if config.cpu_kvcache_space is not None:
+        return int(config.cpu_kvcache_space * _GIB)
+    return min(_DEFAULT_CPU_BYTES, int(_free_cpu_bytes() * _CPU_SHARE))
+
+
+def _free_cpu_bytes() -> int:
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError):
+        return 4 * _GIB

@@ -1,0 +1,114 @@
+"""From settings to the parts of an engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from reference_server.attention import KVLayout, attention_backend
+from reference_server.engine.device import device_notes, resolve_device, resolve_dtype, set_threads
+from reference_server.engine.errors import EngineConfigError
+from reference_server.engine.kv_size import resolve_block_size, resolve_num_blocks
+from reference_server.engine.request import EngineInfo
+from reference_server.engine.runner import ModelRunner
+from reference_server.models.build import build_model
+from reference_server.models.loaders import load_checkpoint
+from reference_server.quantization import quantization_scheme
+
+if TYPE_CHECKING:
+    import torch
+
+    from reference_server.engine.config import EngineConfig
+    from reference_server.models.checkpoint import Checkpoint
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedModel:
+    """What an engine needs of a model."""
+
+    runner: ModelRunner
+    info: EngineInfo
+
+
+def load_model(config: EngineConfig) -> LoadedModel:
+    """Read the checkpoint, build the model, size and allocate the KV pool.
+
+    Raises:
+        EngineConfigError: A setting can't be met.
+        ModelError: The model can't be loaded.
+        UnsupportedQuantizationError, UnsupportedBackendError: A name is not built.
+    """
+    device = resolve_device(config)
+    set_threads(config, device)
+    dtype = resolve_dtype(config, device)
+    backend = attention_backend(config.attention_backend)
+    checkpoint = load_checkpoint(config.model, config.seed)
+    scheme = quantization_scheme(config.quantization or checkpoint.quantization)
+    scheme.check(checkpoint)
+    model_len = checkpoint.config.max_model_len
+    model = build_model(
+        checkpoint, scheme, dtype=dtype, device=device, max_len=config.max_model_len or model_len
+    )
+    layout = _layout(config, checkpoint, dtype, device)
+    max_len, notes = _max_len(config, layout, model_len)
+    info = EngineInfo(
+        max_model_len=max_len,
+        vocab_size=checkpoint.config.vocab_size,
+        eos_token_ids=checkpoint.config.eos_token_ids,
+        num_blocks=layout.num_blocks,
+        block_size=layout.block_size,
+        dtype=str(dtype).removeprefix("torch."),
+        device=device.type,
+        num_parameters=sum(tensor.numel for tensor in checkpoint.tensors.values()),
+        weight_bytes=_num_bytes(model),
+        notes=(*device_notes(config, device), *notes),
+    )
+    return LoadedModel(runner=ModelRunner(model, backend(layout), device), info=info)
+
+
+def _layout(
+    config: EngineConfig, checkpoint: Checkpoint, dtype: torch.dtype, device: torch.device
+) -> KVLayout:
+    """The KV pool that fits this machine."""
+    shape = checkpoint.config
+    block_size = resolve_block_size(config, device)
+
+    def layout(num_blocks: int) -> KVLayout:
+        return KVLayout(
+            num_layers=shape.num_layers,
+            num_heads=shape.num_heads,
+            num_kv_heads=shape.num_kv_heads,
+            head_dim=shape.head_dim,
+            block_size=block_size,
+            num_blocks=num_blocks,
+            dtype=dtype,
+            device=device,
+        )
+
+    blocks_per_sequence = -(-(config.max_model_len or shape.max_model_len) // block_size)
+    max_blocks = blocks_per_sequence * config.max_num_seqs
+    return layout(resolve_num_blocks(config, device, layout(1).block_bytes, max_blocks))
+
+
+def _max_len(config: EngineConfig, layout: KVLayout, model_len: int) -> tuple[int, list[str]]:
+    """The longest sequence, with a note if memory decides it.
+
+    Raises:
+        EngineConfigError: More was asked for than the model or the pool has.
+    """
+    capacity = layout.num_blocks * layout.block_size
+    asked = config.max_model_len
+    if asked is not None and asked > model_len:
+        raise EngineConfigError(f"max_model_len is {asked}, but the model was made for {model_len} positions")
+    if asked is not None and asked > capacity:
+        raise EngineConfigError(
+            f"max_model_len is {asked}, but the KV pool holds {capacity} tokens; lower it, or give more memory"
+        )
+    if asked is None and capacity < model_len:
+        return capacity, [f"the KV pool holds {capacity} tokens, so max_model_len is that, not {model_len}"]
+    return asked or model_len, []
+
+
+def _num_bytes(model: torch.nn.Module) -> int:
+    tensors = {id(t): t for t in (*model.parameters(), *model.buffers())}
+    return sum(t.numel() * t.element_size() for t in tensors.values())

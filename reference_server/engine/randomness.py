@@ -1,0 +1,22 @@
+"""Chance without state: a token's draw depends on its sequence's seed and its position, on nothing else.
+
+So a seeded sequence is the same alone, among any neighbours, after a preemption and after a restart.
+The mixing function is SplitMix64's (Steele, Lea, Flood 2014: Fast splittable pseudorandom number generators).
+"""
+
+from __future__ import annotations
+
+_MASK = (1 << 64) - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+
+
+def _mix(x: int) -> int:
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _MASK
+    return x ^ (x >> 31)
+
+
+def uniform(seed: int, position: int) -> float:
+    """A number in [0, 1) with 53 random bits, for any integers."""
+    key = _mix((seed + _GOLDEN) & _MASK)
+    return (_mix((key + (position + 1) * _GOLDEN) & _MASK) >> 11) * 2.0**-53

@@ -1,0 +1,135 @@
+"""From logits to tokens.
+
+Order for each row: logit bias, stop tokens barred before ``min_tokens``, penalties, temperature, top-k, top-p,
+min-p; then the inverse of the cumulative distribution in token-id order at the row's own uniform number. Rows
+get only what they ask for: greedy rows are an argmax. Log-probabilities are those of the raw logits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from reference_server.engine.randomness import uniform
+from reference_server.engine.request import SamplingParams, TokenLogprob
+from reference_server.engine.truncation import truncate
+
+if TYPE_CHECKING:
+    from reference_server.engine.sequence import Sequence
+
+GREEDY_BELOW = 1e-5
+"""Temperatures below this mean greedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampledToken:
+    """The next token of a sequence, with its log-probabilities if asked for."""
+
+    token_id: int
+    logprob: TokenLogprob | None = None
+
+
+class Sampler:
+    """Chooses the next token of each sequence."""
+
+    def __init__(self, eos_token_ids: tuple[int, ...]) -> None:
+        self._eos_token_ids = eos_token_ids
+
+    def sample(self, logits: Tensor, sequences: list[Sequence]) -> list[SampledToken]:
+        """Choose one token for each row.
+
+        Args:
+            logits: ``[R, vocab_size]`` float32.
+            sequences: The R sequences, as they were when their logits were computed.
+        """
+        adjusted = self._adjusted(logits, sequences)
+        chosen: list[int] = adjusted.argmax(dim=-1).tolist()
+        drawn = [row for row, s in enumerate(sequences) if s.sampling.temperature >= GREEDY_BELOW]
+        if drawn:
+            rows = adjusted if len(drawn) == len(sequences) else adjusted[drawn]
+            for row, token_id in zip(drawn, _draw(rows, [sequences[r] for r in drawn]), strict=True):
+                chosen[row] = token_id
+        logprobs = _logprobs(logits, chosen, sequences)
+        return [SampledToken(token, logprobs.get(row)) for row, token in enumerate(chosen)]
+
+    def _adjusted(self, logits: Tensor, sequences: list[Sequence]) -> Tensor:
+        """Logits after bias, barred tokens and penalties: the same tensor if no row wants any."""
+        wanting = [row for row, s in enumerate(sequences) if _wants_adjustment(s)]
+        if not wanting:
+            return logits
+        logits = logits.clone()
+        for row in wanting:
+            self._adjust(logits[row], sequences[row])
+        return logits
+
+    def _adjust(self, row: Tensor, sequence: Sequence) -> None:
+        params = sequence.sampling
+        if params.logit_bias:
+            ids, values = _tensors(params.logit_bias, row.device)
+            row[ids] += values
+        if sequence.num_output_tokens < params.min_tokens:
+            row[[*self._eos_token_ids, *params.stop_token_ids]] = float("-inf")
+        if _has_penalty(params):
+            _penalize(row, sequence)
+
+
+def _wants_adjustment(sequence: Sequence) -> bool:
+    params = sequence.sampling
+    too_short = sequence.num_output_tokens < params.min_tokens
+    return bool(params.logit_bias) or too_short or _has_penalty(params)
+
+
+def _has_penalty(params: SamplingParams) -> bool:
+    return (
+        params.repetition_penalty != 1.0 or params.frequency_penalty != 0.0 or params.presence_penalty != 0.0
+    )
+
+
+def _penalize(row: Tensor, sequence: Sequence) -> None:
+    """Repetition over prompt and output first, then frequency and presence over the output, in place."""
+    params = sequence.sampling
+    if params.repetition_penalty != 1.0:
+        seen = torch.tensor(sorted(sequence.prompt_token_set | sequence.output_counts.keys())).to(row.device)
+        scores = row[seen]
+        penalty = params.repetition_penalty
+        row[seen] = torch.where(scores > 0, scores / penalty, scores * penalty)
+    if sequence.output_counts:
+        ids, counts = _tensors(sequence.output_counts, row.device)
+        row[ids] -= params.frequency_penalty * counts + params.presence_penalty
+
+
+def _tensors(values: dict[int, float] | dict[int, int], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Keys and values of a mapping by token id."""
+    ids = torch.tensor(list(values.keys()), device=device)
+    return ids, torch.tensor(list(values.values()), dtype=torch.float32, device=device)
+
+
+def _draw(logits: Tensor, sequences: list[Sequence]) -> list[int]:
+    """One token per row ``[R, vocab_size]`` by its sequence's own uniform number."""
+    params = [sequence.sampling for sequence in sequences]
+    temperatures = torch.tensor([p.temperature for p in params], device=logits.device)
+    probabilities = truncate(logits / temperatures[:, None], params).softmax(dim=-1)
+    cumulative = probabilities.double().cumsum(dim=-1)
+    uniforms = [uniform(s.sampling.seed, s.num_tokens) for s in sequences]
+    total = cumulative[:, -1:]
+    target = torch.tensor(uniforms, dtype=torch.float64, device=logits.device)[:, None] * total
+    below_total = torch.nextafter(total, torch.zeros_like(total))
+    drawn = torch.searchsorted(cumulative, torch.minimum(target, below_total), right=True)
+    return drawn[:, 0].tolist()
+
+
+def _logprobs(logits: Tensor, chosen: list[int], sequences: list[Sequence]) -> dict[int, TokenLogprob]:
+    """Log-probabilities by row, for the rows that want them."""
+    found = {}
+    for row, (token_id, sequence) in enumerate(zip(chosen, sequences, strict=True)):
+        wanted = sequence.sampling.logprobs
+        if wanted is None:
+            continue
+        scores = logits[row].log_softmax(dim=-1)
+        best = scores.topk(min(wanted, scores.shape[-1]))
+        top = list(zip(best.indices.tolist(), best.values.tolist(), strict=True))
+        found[row] = TokenLogprob(token_id, scores[token_id].item(), top)
+    return found
