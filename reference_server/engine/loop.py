@@ -25,6 +25,7 @@ class SteppedEngine(Protocol):
     def stats(self) -> EngineStats:
         """The state after the last step or abort."""
 
+    @property
     def has_work(self) -> bool:
         """Whether ``step`` has anything to do."""
 
@@ -35,8 +36,8 @@ class SteppedEngine(Protocol):
             ValueError: The sequence can never be served; the message says why.
         """
 
-    def abort(self, request_id: str) -> None:
-        """Drop a sequence and free its blocks; unknown ids are ignored."""
+    def abort(self, request_id: str) -> EngineOutput | None:
+        """End a sequence now and free its blocks; None if it is not live."""
 
     def step(self) -> list[EngineOutput]:
         """Advance all running sequences by one step."""
@@ -63,7 +64,7 @@ class EngineLoop:
     def run(self) -> None:
         """Serve until ``Stop``."""
         while self._take_commands():
-            worked = self._engine.has_work()
+            worked = self._engine.has_work
             if worked:
                 self._outputs += self._engine.step()
             if worked or self._outputs:
@@ -71,13 +72,13 @@ class EngineLoop:
                 self._outputs = []
 
     def _take_commands(self) -> bool:
-        for command in self._mailbox.receive(wait=not self._engine.has_work()):
+        for command in self._mailbox.receive(wait=not self._engine.has_work):
             match command:
                 case Add(request):
                     self._add(request)
                 case Abort(request_id):
-                    self._engine.abort(request_id)
-                    self._outputs.append(EngineOutput(request_id=request_id, finish_reason="abort"))
+                    if output := self._engine.abort(request_id):
+                        self._outputs.append(output)
                 case Ping(number):
                     self._mailbox.send(Pong(number))
                 case Stop():

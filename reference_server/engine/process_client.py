@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import shutil
 import signal
 import sys
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from reference_server.engine.config import EngineConfig
 
 DEFAULT_FACTORY = "reference_server.engine.engine:load_engine"
-PASSIVE_WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0"}
 CLOSE_TIMEOUT_S = 5.0
 
 
@@ -82,7 +80,6 @@ class ProcessClient(LoopClient):
                 *(sys.executable, "-m", "reference_server.engine.worker", address, self._factory),
                 msgspec.json.encode(self._config).decode(),
                 stdin=asyncio.subprocess.PIPE,  # its end of file tells the child that this process is gone
-                env={**PASSIVE_WAITING, **os.environ},
                 start_new_session=True,
             )
             self._undertaker = asyncio.create_task(self._await_end(self._process))

@@ -17,6 +17,7 @@ import zmq
 from reference_server.engine.config import EngineConfig
 from reference_server.engine.loop import SteppedEngine, load_and_run
 from reference_server.engine.messages import Command, Reply
+from reference_server.engine.threads import prepare_threads
 
 LINGER_MS = 1000
 
@@ -78,6 +79,7 @@ def main(address: str, factory: str, config_json: str) -> int:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     end_with_parent()
+    prepare_threads()
     config = msgspec.json.decode(config_json, type=EngineConfig)
     mailbox = ZmqMailbox(address)
     asked_to_end = load_and_run(lambda: load(factory, config), mailbox)

@@ -53,6 +53,7 @@ class EchoEngine:
             last_step_ns=time.monotonic_ns(),
         )
 
+    @property
     def has_work(self) -> bool:
         return bool(self._running)
 
@@ -61,8 +62,10 @@ class EchoEngine:
             raise ValueError("this prompt is refused")
         self._running[request.request_id] = (request, 0)
 
-    def abort(self, request_id: str) -> None:
-        self._running.pop(request_id, None)
+    def abort(self, request_id: str) -> EngineOutput | None:
+        if self._running.pop(request_id, None) is None:
+            return None
+        return EngineOutput(request_id=request_id, finish_reason="abort")
 
     def step(self) -> list[EngineOutput]:
         time.sleep(self._step_s)
