@@ -1,0 +1,1 @@
+"""The commands of ``tokenpace``, one file each: a module with a click command named ``command``."""
