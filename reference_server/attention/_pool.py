@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import math
+
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -21,9 +24,7 @@ class KVPool:
 
     def __init__(self, layout: KVLayout) -> None:
         shape = (layout.num_blocks + 1, layout.block_size, 2, layout.num_kv_heads, layout.head_dim)
-        self.layers = [
-            torch.zeros(shape, dtype=layout.dtype, device=layout.device) for _ in range(layout.num_layers)
-        ]
+        self.layers = [_zeros(shape, layout) for _ in range(layout.num_layers)]
 
     def store(self, layer: int, slots: Tensor, key: Tensor, value: Tensor) -> None:
         """Write ``key`` and ``value [T, Hkv, D]`` at ``slots [T]`` (block x block_size + offset)."""
@@ -32,3 +33,11 @@ class KVPool:
     def gather(self, layer: int, blocks: Tensor) -> Tensor:
         """Tokens of ``blocks [N]`` in order, copied: ``[N x block_size, 2, Hkv, D]``."""
         return self.layers[layer].index_select(0, blocks).flatten(0, 1)
+
+
+def _zeros(shape: tuple[int, ...], layout: KVLayout) -> Tensor:
+    """Zeros; on a CPU from numpy, which leaves it to the first use to occupy memory, where torch fills at once."""
+    if layout.device.type != "cpu":
+        return torch.zeros(shape, dtype=layout.dtype, device=layout.device)
+    num_bytes = math.prod(shape) * layout.dtype.itemsize
+    return torch.from_numpy(np.zeros(num_bytes, dtype=np.uint8)).view(layout.dtype).view(shape)
