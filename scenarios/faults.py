@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from scenarios.documents import Document, dotted
 from scenarios.errors import ScenarioError
@@ -10,6 +10,15 @@ from scenarios.errors import ScenarioError
 if TYPE_CHECKING:
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
+
+
+_PLAIN: Final = {
+    "int_type": "Input should be a whole number",
+    "float_type": "Input should be a number",
+    "string_type": "Input should be text",
+    "bool_type": "Input should be true or false",
+    "dict_type": "Input should be a section with keys",
+}
 
 
 def explain(error: ValidationError, document: Document) -> ScenarioError:
@@ -24,7 +33,7 @@ def _line(details: ErrorDetails, document: Document) -> str:
 
 
 def _text(details: ErrorDetails) -> str:
-    text = details["msg"].removeprefix("Value error, ")
+    text = _PLAIN.get(details["type"], details["msg"].removeprefix("Value error, "))
     if not text.startswith("Input should be"):
         return text
     return text.replace("Input should be", "must be", 1) + f", not {details['input']!r}"

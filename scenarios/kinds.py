@@ -8,7 +8,7 @@ import pkgutil
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from scenarios.section import Section, fault
+from scenarios.section import Section, fault, fault_at
 from scenarios.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Kinds(Generic[S]):
             raise fault(f"must be a section with keys, not {data!r}")
         name = data.get(self._key)
         if name is None:
-            raise fault(f"names no kind; write {self._key}: " + " | ".join(self.names))
+            raise fault_at(self._key, "missing; one of " + ", ".join(self.names), data)
         if name not in self.names:
-            raise fault(f"{self._key} '{name}' is unknown; {did_you_mean(str(name), self.names)}")
+            raise fault_at(self._key, f"'{name}' is unknown; {did_you_mean(str(name), self.names)}", name)
         return self.load(name).model_validate(data, context=info.context)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_serializer, model_validator
 
@@ -38,7 +38,7 @@ class Length(Section):
         return self
 
     @model_serializer
-    def _dump(self) -> int | dict[str, float]:
+    def _dump(self) -> int | dict[str, Any]:
         given = {"mean": self.mean, "stdev": self.stdev or None, "min": self.min, "max": self.max}
         return self.constant or {key: value for key, value in given.items() if value is not None}
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from scenarios.lengths import Lengths
 from scenarios.section import Section, fault
+from scenarios.texts import Texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,14 +38,9 @@ class Sampling(Section):
     frequency_penalty: float | None = Field(None, ge=-2, le=2)
     repetition_penalty: float | None = Field(None, gt=0)
     seed: int | None = None
-    stop: tuple[str, ...] | None = Field(None, strict=False)
+    stop: Texts | None = None
     ignore_eos: bool | None = None
     extra_body: dict[str, Any] = Field(default_factory=dict)
-
-    @field_validator("stop", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: object) -> object:
-        return (value,) if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _check(self) -> Sampling:

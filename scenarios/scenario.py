@@ -20,6 +20,7 @@ from scenarios.rates import Share
 from scenarios.sampling import Sampling
 from scenarios.section import Section, fault
 from scenarios.suggestions import did_you_mean
+from scenarios.texts import Texts
 from scenarios.timeouts import Timeouts
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Scenario(Section):
     prompts: Prompts = Field(examples=["{source: synthetic, length: 200}"])
     sampling: Sampling = Field(default_factory=Sampling)
     timeouts: Timeouts = Field(default_factory=Timeouts)
-    thresholds: dict[str, tuple[str, ...]] = Field(default_factory=dict, strict=False)
+    thresholds: dict[str, Texts] = Field(default_factory=dict)
     confidence: Share = 0.95
     stall_limit: Duration = 1_000_000_000
     seed: int = Field(0, ge=0)
@@ -79,13 +80,6 @@ class Scenario(Section):
         if value not in ENDPOINTS:
             raise fault(f"'{value}' is unknown; {did_you_mean(value, ENDPOINTS)}")
         return value
-
-    @field_validator("thresholds", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: object) -> object:
-        if not isinstance(value, Mapping):
-            return value
-        return {key: (each,) if isinstance(each, str) else each for key, each in value.items()}
 
     @field_validator("confidence", mode="after")
     @classmethod

@@ -27,7 +27,7 @@ class Section(BaseModel):
         if not isinstance(data, Mapping):
             raise fault(f"must be a section with keys, not {data!r}")
         known = {field.alias or name: field for name, field in cls.model_fields.items()}
-        if faults := [*_unknown(data, known), *_missing(data, known)]:
+        if faults := _unknown(data, known) or _missing(data, known):
             raise ValidationError.from_exception_data(cls.__name__, faults)
         return data
 
@@ -35,6 +35,12 @@ class Section(BaseModel):
 def fault(text: str) -> PydanticCustomError:
     """An error about a value, its text taken as it is."""
     return PydanticCustomError("scenario", "{text}", {"text": text})
+
+
+def fault_at(key: str, text: str, value: object) -> ValidationError:
+    """An error about the value of one key of a section."""
+    details = InitErrorDetails(type=fault(text), loc=(key,), input=value)
+    return ValidationError.from_exception_data(key, [details])
 
 
 def _unknown(data: Mapping[Any, Any], known: Mapping[str, FieldInfo]) -> list[InitErrorDetails]:

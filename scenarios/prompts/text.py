@@ -10,6 +10,7 @@ from scenarios.order import Order, in_order
 from scenarios.prompts import PromptSource, PromptStream
 from scenarios.request import Prompt
 from scenarios.section import fault
+from scenarios.texts import Texts
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -23,18 +24,13 @@ class Text(PromptSource):
         order: ``sequential`` or ``random``.
     """
 
-    text: tuple[str, ...] = Field(strict=False, examples=['"Explain KV cache in 2 sentences."'])
+    text: Texts = Field(examples=['"Explain KV cache in 2 sentences."'])
     order: Order = "sequential"
-
-    @field_validator("text", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: object) -> object:
-        return (value,) if isinstance(value, str) else value
 
     @field_validator("text", mode="after")
     @classmethod
     def _not_empty(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if not value or not all(text.strip() for text in value):
+        if not all(text.strip() for text in value):
             raise fault("holds an empty prompt; a server has nothing to answer to")
         return value
 
