@@ -22,7 +22,14 @@ def test_what_is_not_stated_is_not_sent() -> None:
 
 
 def test_what_is_stated_is_sent_under_its_own_name() -> None:
-    stated = {"max_tokens": 32, "temperature": 0.0, "top_p": 0.9, "top_k": 40, "seed": 7, "ignore_eos": True}
+    stated: dict[str, Any] = {
+        "max_tokens": 32,
+        "temperature": 0.0,
+        "top_p": 0.9,
+        "top_k": 40,
+        "seed": 7,
+        "ignore_eos": True,
+    }
     assert _bodies(**stated) == [stated]
     assert _bodies(ignore_eos=False) == [{"ignore_eos": False}]
 
