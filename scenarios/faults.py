@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 
 _PLAIN: Final = {
-    "int_type": "Input should be a whole number",
-    "float_type": "Input should be a number",
-    "string_type": "Input should be text",
-    "bool_type": "Input should be true or false",
-    "dict_type": "Input should be a section with keys",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "string_type": "must be text",
+    "bool_type": "must be true or false",
+    "dict_type": "must be a section with keys",
+    "too_short": "must not be empty",
 }
 
 
@@ -34,6 +35,6 @@ def _line(details: ErrorDetails, document: Document) -> str:
 
 def _text(details: ErrorDetails) -> str:
     text = _PLAIN.get(details["type"], details["msg"].removeprefix("Value error, "))
-    if not text.startswith("Input should be"):
-        return text
-    return text.replace("Input should be", "must be", 1) + f", not {details['input']!r}"
+    text = text.replace("Input should be", "must be", 1)
+    ours = details["type"] in ("scenario", "value_error")
+    return text if ours else f"{text}, not {details['input']!r}"

@@ -35,7 +35,7 @@ def plan(load: Arrivals, source: PromptSource, sampling: Sampling, *, endpoint: 
         for index, (due_ns, prompt, body) in enumerate(zip(times, stream.prompts, bodies, strict=False))
     )
     return load.plan(
-        arrivals, _total(load.requests, stream), (*stream.notes, *_repeats(load.requests, stream))
+        arrivals, _total(load.num_requests, stream), (*stream.notes, *_repeats(load.num_requests, stream))
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -52,7 +53,7 @@ class Scenario(Section):
     """
 
     schema_version: int = Field(SCHEMA_VERSION, alias="schema")
-    name: str = Field(min_length=1, examples=["chat"])
+    name: str = Field(examples=["chat"])
     description: str = ""
     endpoint: str = "chat"
     model: str | None = None
@@ -72,6 +73,13 @@ class Scenario(Section):
     def _known_version(cls, value: int) -> int:
         if value != SCHEMA_VERSION:
             raise fault(f"version {value} is unknown; this tokenpace reads version {SCHEMA_VERSION}")
+        return value
+
+    @field_validator("name", mode="after")
+    @classmethod
+    def _plain_name(cls, value: str) -> str:
+        if not re.fullmatch(r"[\w-][\w.-]*", value):
+            raise fault(f"{value!r} can't name a folder; use letters, digits, '-', '_' and '.'")
         return value
 
     @field_validator("endpoint", mode="after")

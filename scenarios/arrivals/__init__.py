@@ -14,15 +14,16 @@ closed, of ``Arrivals``) and gives it one method::
         def planned_rate(self) -> float:
             return 1e9 / self.gap
 
-The base cuts the process at ``duration`` and ``requests``. A process that ends by itself (a trace) sets
-``endless = False`` and then needs neither. All chance comes from ``rng``: same seed, same times.
+The base cuts the process at ``duration`` and ``requests``. A process that ends by itself needs neither:
+one that knows its own length in time overrides ``end_ns``, one that knows its number ``num_requests``.
+All chance comes from ``rng``: same seed, same times.
 """
 
 from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import structs
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
@@ -52,8 +53,6 @@ class Arrivals(Section, ABC):
         grace: How long requests in flight may go on after the last arrival before they are cut.
     """
 
-    endless: ClassVar[bool] = True
-
     arrivals: str
     duration: Duration | None = None
     requests: int | None = Field(None, ge=1)
@@ -65,22 +64,32 @@ class Arrivals(Section, ABC):
     def due_ns(self, rng: Generator) -> Iterator[int | None]:
         """Due times in ns after the start, ascending; None for "when a slot is free"."""
 
+    @property
+    def end_ns(self) -> int | None:
+        """When the last request may be sent; None for no limit by time."""
+        return self.duration
+
+    @property
+    def num_requests(self) -> int | None:
+        """Number of requests; None where only the time ends the run."""
+        return self.requests
+
     @model_validator(mode="after")
     def _check_limits(self) -> Arrivals:
         if self.duration == 0:
             raise fault("duration must be longer than 0")
-        if self.endless and self.duration is None and self.requests is None:
+        if self.end_ns is None and self.num_requests is None:
             raise fault("has no end; give duration: 30s, or requests: 100, or both")
-        if self.cooldown and self.duration is None:
+        if self.cooldown and self.end_ns is None:
             raise fault("cooldown is the last part of duration; give a duration too")
-        if self.duration is not None and self.warmup + self.cooldown >= self.duration:
+        if self.end_ns is not None and self.warmup + self.cooldown >= self.end_ns:
             unmeasured = format_duration(self.warmup + self.cooldown)
             raise fault(f"warmup and cooldown ({unmeasured}) leave nothing of duration to measure")
         return self
 
     def times(self, rng: Generator) -> Iterator[int | None]:
         """Due times up to the limits."""
-        end = self.duration
+        end = self.end_ns
         due = itertools.takewhile(lambda at: at is None or end is None or at < end, self.due_ns(rng))
         return itertools.islice(due, self.requests)
 
@@ -89,7 +98,7 @@ class Arrivals(Section, ABC):
         return Schedule(
             arrivals=arrivals,
             loop="closed",
-            duration_ns=self.duration,
+            duration_ns=self.end_ns,
             num_requests=num_requests,
             warmup_ns=self.warmup,
             cooldown_ns=self.cooldown,
@@ -118,9 +127,9 @@ class OpenLoop(Arrivals):
 
     @model_validator(mode="after")
     def _check_measured(self) -> OpenLoop:
-        if self.duration is None or not self.endless:
+        if self.end_ns is None:
             return self
-        measured = self.duration - self.warmup - self.cooldown
+        measured = self.end_ns - self.warmup - self.cooldown
         if self.planned_rate * measured < 1e9:
             raise fault(f"less than one request falls into the {format_duration(measured)} that are measured")
         return self

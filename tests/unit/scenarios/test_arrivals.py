@@ -140,3 +140,56 @@ def test_A6_05_closed_loop_can_open_its_slots_one_after_the_other() -> None:
 def test_load_that_can_not_be_run_is_refused(load: dict[str, Any], message: str) -> None:
     with pytest.raises(ScenarioError, match=message):
         _schedule(**load)
+
+
+def _stages(*stages: dict[str, Any], spacing: str = "even", **load: Any) -> Schedule:
+    return _schedule(arrivals="stages", stages=list(stages), spacing=spacing, **load)
+
+
+def test_stages_step_from_rate_to_rate() -> None:
+    schedule = _stages({"rate": 2, "duration": "2s"}, {"rate": 4, "duration": "1s"})
+    assert schedule.duration_ns == 3_000_000_000
+    assert schedule.planned_rate == pytest.approx(8 / 3)
+    due_ms = [due // 1_000_000 for due in _due(schedule)]
+    assert due_ms == [0, 500, 1000, 1500, 2000, 2250, 2500, 2750]
+
+
+def test_stage_ramps_in_a_straight_line() -> None:
+    """From 0+ to 10/s in 10 s, t seconds have seen t**2 / 2 requests."""
+    due = _due(_stages({"rate": 1e-9, "to": 10, "duration": "10s"}))
+    assert np.array(due) / 1e9 == pytest.approx(np.sqrt(2 * np.arange(len(due))), abs=1e-6)
+    assert len(due) == 50
+
+
+def test_ramp_down_mirrors_ramp_up() -> None:
+    up, down = (_due(_stages({"rate": a, "to": b, "duration": "10s"})) for a, b in ((1, 9), (9, 1)))
+    assert len(up) == len(down) == 50
+    mirrored = [10_000_000_000 - due for due in reversed(down)]
+    assert np.array(up[1:]) == pytest.approx(np.array(mirrored[:-1]), abs=2)
+
+
+def test_poisson_stages_have_independent_arrivals_at_the_stated_rates() -> None:
+    stages = ({"rate": 50, "duration": "40s"}, {"rate": 50, "to": 150, "duration": "40s"})
+    due = np.array(_due(_stages(*stages, spacing="poisson"))) / 1e9
+    seconds, late = due[due < 40], due[due >= 40] - 40
+    expected = np.concatenate([50 * seconds, 2000 + 50 * late + 1.25 * late**2])
+    assert stats.kstest(np.diff(expected), stats.expon.cdf).pvalue > 0.01
+    assert len(due) == pytest.approx(6000, rel=0.05)
+
+
+def test_stages_end_with_the_last_or_earlier() -> None:
+    assert _stages({"rate": 2, "duration": "4s"}, duration="1s").duration_ns == 1_000_000_000
+    cut = _stages({"rate": 2, "duration": "4s"}, {"rate": 2, "to": 6, "duration": "4s"}, duration="6s")
+    assert cut.planned_rate == pytest.approx((8 + 6) / 6)
+    assert len(_due(cut)) == 14
+    assert _stages({"rate": 2, "duration": "4s"}, duration="9s").duration_ns == 4_000_000_000
+    assert len(_due(_stages({"rate": 2, "duration": "4s"}, requests=3))) == 3
+
+
+def test_fault_in_a_stage_names_it() -> None:
+    with pytest.raises(
+        ScenarioError, match=r"load\.stages\[1\]\.duration: missing; for example duration: 30s"
+    ):
+        _stages({"rate": 2, "duration": "4s"}, {"rate": 3})
+    with pytest.raises(ScenarioError, match=r"load\.stages: must not be empty"):
+        _stages()

@@ -56,6 +56,11 @@ MISTAKES = [
     ("source: text", "source: txt", ":7: prompts.source: 'txt' is unknown; did you mean 'text'?"),
     ("  rate: 4\n", "", ":2: load.rate: missing; for example rate: 4"),
     ("  arrivals: poisson\n", "", f":2: load.arrivals: missing; one of {', '.join(arrivals.kinds.names)}"),
+    (
+        "name: mine",
+        "name: ../x",
+        ":1: name: '../x' can't name a folder; use letters, digits, '-', '_' and '.'",
+    ),
     ("name: mine\n", "", ": name: missing; for example name: chat"),
     ("30s", "30", ":5: load.duration: 30 has no unit; write 30s for seconds or 30ms for milliseconds"),
     (
