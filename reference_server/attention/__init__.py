@@ -1,9 +1,9 @@
 """Attention backends: where keys and values lie, and how queries meet them.
 
 A backend is a file here, whose name is its name in the configuration, with a class ``BACKEND`` that
-implements :class:`AttentionBackend`. It owns the KV pool: ``num_blocks + 1`` blocks of ``block_size`` tokens for every
-layer, of which block 0 belongs to nobody. Once a step it is shown the batch and returns the function that the
-model calls in each layer. ``dense`` is the specification that all others are held against.
+implements :class:`AttentionBackend`. It owns the KV pool: ``num_blocks + 1`` blocks of ``block_size`` tokens
+for every layer, of which block 0 belongs to nobody. Once a step it is shown the batch and returns the
+function that the model calls in each layer. ``dense`` is the specification that all others are held against.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -36,7 +35,7 @@ class KVPool:
 
 
 def _zeros(shape: tuple[int, ...], layout: KVLayout) -> Tensor:
-    """Zeros; on a CPU from numpy, which leaves it to the first use to occupy memory, where torch fills at once."""
+    """Zeros; on a CPU from numpy, whose zeros occupy memory when they are first used. Torch fills at once."""
     if layout.device.type != "cpu":
         return torch.zeros(shape, dtype=layout.dtype, device=layout.device)
     num_bytes = math.prod(shape) * layout.dtype.itemsize

@@ -29,7 +29,7 @@ def resolve_block_size(config: EngineConfig, device: torch.device) -> int:
 
 
 def resolve_num_blocks(config: EngineConfig, device: torch.device, block_bytes: int, max_blocks: int) -> int:
-    """Blocks of the pool, by memory; no more than ``max_blocks``, which all sequences at full length would fill.
+    """Blocks of the pool, by memory; at most ``max_blocks``, which all sequences at full length would fill.
 
     Raises:
         EngineConfigError: Not even one block fits.

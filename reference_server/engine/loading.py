@@ -102,7 +102,7 @@ def _max_len(config: EngineConfig, layout: KVLayout, model_len: int) -> tuple[in
         raise EngineConfigError(f"max_model_len is {asked}, but the model was made for {model_len} positions")
     if asked is not None and asked > capacity:
         raise EngineConfigError(
-            f"max_model_len is {asked}, but the KV pool holds {capacity} tokens; lower it, or give more memory"
+            f"max_model_len is {asked}, but the KV pool holds {capacity} tokens; lower it or give memory"
         )
     if asked is None and capacity < model_len:
         return capacity, [f"the KV pool holds {capacity} tokens, so max_model_len is that, not {model_len}"]

@@ -1,8 +1,8 @@
 """Which sequences compute how many tokens in the next step.
 
-One rule: a sequence has tokens, of which some are computed; a step has a budget of tokens. What runs is served
-first, oldest first, then what waits. Decoding (1 token), a chunk of a prefill and the recomputation after a
-preemption are all ``num_scheduled_tokens`` of a sequence.
+One rule: a sequence has tokens, of which some are computed; a step has a budget of tokens. What runs is
+served first, oldest first, then what waits. Decoding (1 token), a chunk of a prefill and the recomputation
+after a preemption are all ``num_scheduled_tokens`` of a sequence.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class SchedulerConfig:
     Attributes:
         max_num_seqs: Running sequences.
         max_num_batched_tokens: The budget of a step.
-        enable_chunked_prefill: A prompt may be spread over steps. If not, one that exceeds the budget is computed
-            in a step of its own.
+        enable_chunked_prefill: A prompt may be spread over steps. If not, one that exceeds the budget is
+            computed in a step of its own.
         watermark_blocks: Blocks kept free when a sequence joins others, so that they can grow.
     """
 
@@ -108,7 +108,7 @@ class Scheduler:
         return True
 
     def _victim(self) -> Sequence:
-        """The newest that is not spared; the newest of all if everyone is. Never the oldest of several spared."""
+        """The newest that is not spared; if all are, the newest of all."""
         candidates = [s for s in self.running if s.num_preemptions < MAX_PREEMPTIONS]
         return (candidates or self.running)[-1]
 

@@ -1,7 +1,7 @@
 """Top-k, top-p and min-p: which tokens may be drawn at all.
 
-All three keep the best n tokens of a row, where n depends on the sorted logits only. So a row is cut at its n-th
-largest logit, and nothing but the head of the row is ever sorted, unless a row is too flat for that.
+All three keep the best n tokens of a row, where n depends on the sorted logits only. So a row is cut at its
+n-th largest logit, and nothing but the head of the row is ever sorted, unless a row is too flat for that.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def _num_kept(row: Tensor, params: SamplingParams) -> tuple[int, Tensor]:
 
 
 def _count(best: Tensor, row: Tensor, params: SamplingParams) -> int:
-    """Tokens to keep, judged by the ``best`` of a row in descending order; more than those if they can't tell."""
-    limit = min(params.top_k or row.shape[-1], row.shape[-1])
+    """Tokens to keep, judged by the ``best`` of a row, descending; more than those if they can't tell."""
+    limit = min(params.top_k, row.shape[-1]) if params.top_k > 0 else row.shape[-1]
     best = best[:limit]
     reached = best.shape[-1] == limit
     count = limit

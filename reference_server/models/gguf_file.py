@@ -1,21 +1,23 @@
 """The GGUF container: metadata at once, tensors as views of the mapped file. Needs no torch.
 
-Layout as in llama.cpp's specification: header, key-value pairs, tensor descriptions, then aligned data, all little
-endian. Read here and not by the ``gguf`` library's reader, which takes seconds over a vocabulary.
+Layout as in llama.cpp's specification: header, key-value pairs, tensor descriptions, then aligned data, all
+little endian. Read here and not by the ``gguf`` library's reader, which takes seconds over a vocabulary.
 """
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
 
 from reference_server.models.errors import CheckpointError, UnsupportedModelError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MAGIC = b"GGUF"
 _VERSIONS = (2, 3)
@@ -61,7 +63,7 @@ class GGUFFile:
             raise CheckpointError(f"{path} is not a readable GGUF file ({error}); fetch it again") from error
 
     def _read(self) -> None:
-        cursor = _Cursor(memoryview(self._bytes))
+        cursor = _Cursor(self._bytes.data)
         if cursor.take(len(MAGIC)) != MAGIC:
             raise ValueError("it does not begin with GGUF")
         version = cursor.number("I")

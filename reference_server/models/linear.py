@@ -1,17 +1,21 @@
 """Dense linear layers: the plain one, and one with weights packed ahead for the CPU's matrix units.
 
-oneDNN computes in a blocked layout. ``linear`` packs the weights anew in every call; packing them once saves a
-third of a decode step in bfloat16 and is no slower at any number of rows. The two operators are not part of
+oneDNN computes in a blocked layout. ``linear`` packs the weights anew in every call; packing them once saves
+a third of a decode step in bfloat16 and is no slower at any number of rows. The two operators are not part of
 torch's stable interface, so they are tried once and left alone where they are absent or disagree.
 """
 
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _EXPECTED_ROWS = 8  # a hint for oneDNN's choice of layout; every number of rows works
 
@@ -36,20 +40,19 @@ class PrepackedLinear(nn.Module):
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         super().__init__()
-        self.register_buffer("weight", _pack(weight, _EXPECTED_ROWS))
+        self.register_buffer("weight", _operator("_reorder_linear_weight")(weight, _EXPECTED_ROWS))
         self.register_buffer("bias", bias)
+        self._multiply = _operator("_linear_pointwise")
 
     def forward(self, x: Tensor) -> Tensor:
         """``[T, in] -> [T, out]``."""
-        return _multiply(x, self.weight, self.bias, "none", [], "")
+        return self._multiply(x, self.weight, self.bias, "none", [], "")
 
 
-def _pack(weight: Tensor, expected_rows: int) -> Tensor:
-    return torch.ops.mkldnn._reorder_linear_weight(weight, expected_rows)  # type: ignore[no-any-return]
-
-
-def _multiply(*arguments: object) -> Tensor:
-    return torch.ops.mkldnn._linear_pointwise(*arguments)  # type: ignore[no-any-return]
+def _operator(name: str) -> Callable[..., Tensor]:
+    """An operator of oneDNN; ``AttributeError`` if this torch has none of that name."""
+    operator: Callable[..., Tensor] = getattr(torch.ops.mkldnn, name).default
+    return operator
 
 
 @functools.cache

@@ -42,7 +42,7 @@ def rope_table(config: ModelConfig, max_len: int) -> Tensor:
 
 
 def rotate(heads: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotate ``heads [T, H, D]``, whose halves are the two coordinates; ``cos``, signed ``sin`` ``[T, 1, D]``."""
+    """Rotate ``heads [T, H, D]``, whose halves are coordinates; ``cos``, signed ``sin`` ``[T, 1, D]``."""
     half = heads.shape[-1] // 2
     swapped = torch.cat([heads[..., half:], heads[..., :half]], dim=-1)
     return torch.addcmul(heads * cos, swapped, sin)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -16,6 +15,9 @@ from reference_server.models.checkpoint import Checkpoint, StoredTensor
 from reference_server.models.config import ModelConfig
 from reference_server.models.errors import CheckpointError, UnsupportedModelError
 from reference_server.models.gguf_file import MAGIC, GGUFFile, GGUFTensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _END_TOKEN_KEYS = ("eos_token_id", "eot_token_id", "eom_token_id")
 
@@ -139,7 +141,7 @@ def _rope_factors(
 
 
 def _hugging_face_name(name: str) -> str:
-    """``blk.3.attn_q.weight`` is ``model.layers.3.self_attn.q_proj.weight``; unknown names stay as they are."""
+    """``blk.3.attn_q.weight`` is ``model.layers.3.self_attn.q_proj.weight``; unknown names stay."""
     stem, _, kind = name.rpartition(".")
     if stem.startswith("blk."):
         _, layer, part = stem.split(".", 2)
@@ -167,7 +169,8 @@ def _as_stored(dense: Tensor) -> Tensor:
 
 
 def _pairs_to_halves(num_heads: int, dense: Tensor) -> Tensor:
-    return dense.unflatten(0, (num_heads, -1, 2)).transpose(1, 2).flatten(0, 2)
+    pairs = dense.view(num_heads, -1, 2, *dense.shape[1:])
+    return pairs.transpose(1, 2).reshape(dense.shape)
 
 
 def _reader(tensor: GGUFTensor, reorder: Callable[[Tensor], Tensor]) -> Callable[[], Tensor]:
@@ -179,6 +182,6 @@ def _dequantize(tensor: GGUFTensor) -> Tensor:
         dense = dequantize(tensor.data, tensor.type)
     except NotImplementedError as error:
         raise UnsupportedModelError(
-            f"{tensor.name} is stored as {tensor.type.name}, which can't be read; use another quantization"
+            f"{tensor.name} is stored as {tensor.type.name}, which can't be read; take another file"
         ) from error
     return torch.from_numpy(np.array(dense, copy=not dense.flags.writeable)).view(tensor.shape)

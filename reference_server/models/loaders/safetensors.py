@@ -5,15 +5,17 @@ from __future__ import annotations
 import functools
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError, safe_open
-from torch import Tensor
 
 from reference_server.models.checkpoint import Checkpoint, StoredTensor
 from reference_server.models.config import ModelConfig
 from reference_server.models.errors import CheckpointError, UnsupportedModelError
 from reference_server.models.rope import llama3_factors
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _ARCHITECTURES = {
     "LlamaForCausalLM": "llama",

@@ -1,12 +1,13 @@
 """``tiny-random``: a few hundred thousand seeded weights that answer nonsense at once, for tests.
 
 The vocabulary is bytes: 0 begins a text, 1 ends it, 2 to 257 are the bytes 0 to 255, the rest is never text.
-A bias on the head keeps the answers to printable ASCII, so that every token shows, and ends them now and then.
+A bias on the head keeps the answers to printable ASCII, so that every token shows, and ends some of them.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 
 import torch
 
@@ -77,7 +78,7 @@ def _draw(shape: tuple[int, ...], seed: int) -> torch.Tensor:
     if len(shape) == 1:
         return torch.ones(shape)
     generator = torch.Generator().manual_seed(seed)
-    return torch.randn(shape, generator=generator) * (2.0 / shape[1] ** 0.5)
+    return torch.randn(shape, generator=generator).mul_(2.0 / math.sqrt(shape[1]))
 
 
 def _head_bias() -> torch.Tensor:
