@@ -5,12 +5,16 @@ from __future__ import annotations
 import abc
 import asyncio
 import itertools
+import math
+import time
 from collections.abc import AsyncIterator, Callable
 
 from reference_server.engine.client import EngineClient, EngineDeadError
 from reference_server.engine.messages import Abort, Add, Command, Dead, Ping, Pong, Ready, Reply, Step
 from reference_server.engine.output_stream import OutputStream
 from reference_server.engine.request import EngineInfo, EngineOutput, EngineRequest, EngineStats
+
+RECENT_STEP_S = 1.0
 
 StepListener = Callable[[EngineStats], None]
 
@@ -30,6 +34,7 @@ class LoopClient(EngineClient):
         self._ready: asyncio.Future[EngineInfo] | None = None
         self._death: EngineDeadError | None = None
         self._stats = EngineStats()
+        self._last_step_s = -math.inf
 
     @abc.abstractmethod
     async def _launch(self) -> None:
@@ -74,8 +79,10 @@ class LoopClient(EngineClient):
             self._post(Abort(request_id))
 
     async def ping(self, timeout_s: float) -> None:
-        """Return once the loop has answered between two steps."""
+        """Return once the loop has answered between two steps; a step just reported is an answer."""
         self._require_life()
+        if time.monotonic() - self._last_step_s < RECENT_STEP_S:
+            return
         number = next(self._ping_numbers)
         answer = self._pings[number] = asyncio.get_running_loop().create_future()
         self._post(Ping(number))
@@ -100,12 +107,21 @@ class LoopClient(EngineClient):
                 self._die(reason)
 
     def _take_step(self, outputs: list[EngineOutput], stats: EngineStats) -> None:
+        stepped = stats.num_steps > self._stats.num_steps
         self._stats = stats
+        if stepped:
+            self._last_step_s = time.monotonic()
         for output in outputs:
             if (stream := self._streams.get(output.request_id)) is not None:
                 stream.put(output)
-        if self.on_step is not None:
+        if stepped and self.on_step is not None:
             self.on_step(stats)
+
+    def _close_streams(self) -> None:
+        """End live sequences as aborted, and refuse what comes after."""
+        for request_id, stream in self._streams.items():
+            stream.put(EngineOutput(request_id=request_id, finish_reason="abort"))
+        self._die("it was closed")
 
     def _die(self, reason: str) -> None:
         """Tell all who wait, once."""
@@ -115,6 +131,7 @@ class LoopClient(EngineClient):
         waiting = [future for future in (self._ready, *self._pings.values()) if future and not future.done()]
         for future in waiting:
             future.set_exception(self._death)
+            future.exception()  # counts as seen, should its waiter have left
         for stream in self._streams.values():
             stream.fail(self._death)
 

@@ -57,18 +57,18 @@ class ProcessClient(LoopClient):
 
     async def close(self) -> None:
         """Stop the child; a step that hangs is given a few seconds, then killed."""
-        if self._process is not None and self._undertaker is not None:
-            await self._end_process(self._process, self._undertaker)
-        self._die("the engine was closed")
+        is_loading = self._ready is not None and not self._ready.done()
+        self._close_streams()
+        if self._undertaker is not None and not self._undertaker.done():
+            if not is_loading:
+                self._post(Stop())
+                await asyncio.wait({self._undertaker}, timeout=CLOSE_TIMEOUT_S)
+            await self._kill(self._undertaker)
         self._context.destroy(linger=0)
 
-    async def _end_process(self, process: asyncio.subprocess.Process, undertaker: asyncio.Task[None]) -> None:
-        loaded = self._ready is not None and self._ready.done()
-        if loaded and not undertaker.done():
-            self._post(Stop())
-            await asyncio.wait({undertaker}, timeout=CLOSE_TIMEOUT_S)
-        if not undertaker.done():
-            process.kill()
+    async def _kill(self, undertaker: asyncio.Task[None]) -> None:
+        if self._process is not None and not undertaker.done():
+            self._process.kill()
             await undertaker
 
     async def _launch(self) -> None:

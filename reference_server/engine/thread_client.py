@@ -34,7 +34,7 @@ class ThreadClient(LoopClient):
         self._commands.put(Stop())
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join)
-        self._die("the engine was closed")
+        self._close_streams()
 
     async def _launch(self) -> None:
         mailbox = _ThreadMailbox(self._commands, asyncio.get_running_loop(), self._receive)

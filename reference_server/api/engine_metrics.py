@@ -1,0 +1,58 @@
+"""The engine's own state under vLLM's names, read from its latest report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reference_server.engine.request import EngineInfo, EngineStats
+
+
+def collect_engine(labels: dict[str, str], info: EngineInfo, stats: EngineStats) -> Iterator[Metric]:
+    """Gauges and counters of an engine. None can be negative or leave its range."""
+    used = max(0, stats.num_blocks - stats.num_free_blocks) / max(1, stats.num_blocks)
+    waiting = max(0, stats.num_waiting)
+    yield _gauge("num_requests_running", "Sequences in the running batch.", labels, max(0, stats.num_running))
+    yield _gauge("num_requests_waiting", "Sequences waiting to be scheduled.", labels, waiting)
+    reason = {**labels, "reason": "capacity"}
+    yield _gauge("num_requests_waiting_by_reason", "Waiting sequences by reason.", reason, waiting)
+    yield _gauge("kv_cache_usage_perc", "Share of KV blocks in use, 0 to 1.", labels, min(1.0, used))
+    yield _gauge("gpu_cache_usage_perc", "The old name of kv_cache_usage_perc.", labels, min(1.0, used))
+    yield _counter("num_preemptions", "Preemptions of running sequences.", labels, stats.num_preemptions)
+    yield _counter("prompt_tokens", "Prompt tokens processed.", labels, stats.prompt_tokens)
+    yield _counter("generation_tokens", "Tokens generated.", labels, stats.generation_tokens)
+    if stats.prefix_cache_queries:
+        yield from _prefix_cache(labels, stats)
+    yield _cache_config(labels, info)
+
+
+def _prefix_cache(labels: dict[str, str], stats: EngineStats) -> Iterator[Metric]:
+    yield _counter("prefix_cache_queries", "Prompt tokens looked up.", labels, stats.prefix_cache_queries)
+    yield _counter("prefix_cache_hits", "Prompt tokens found.", labels, stats.prefix_cache_hits)
+    yield _counter("prompt_tokens_cached", "Prompt tokens not computed.", labels, stats.prefix_cache_hits)
+
+
+def _cache_config(labels: dict[str, str], info: EngineInfo) -> Metric:
+    settings = {
+        "block_size": str(info.block_size),
+        "num_gpu_blocks": str(info.num_blocks),
+        "cache_dtype": info.dtype,
+        "kv_cache_size_tokens": str(info.num_blocks * info.block_size),
+    }
+    return _gauge("cache_config_info", "Settings of the KV cache.", {**labels, **settings}, 1)
+
+
+def _gauge(name: str, documentation: str, labels: dict[str, str], value: float) -> Metric:
+    family = GaugeMetricFamily(f"vllm:{name}", documentation, labels=list(labels))
+    family.add_metric(list(labels.values()), value)
+    return family
+
+
+def _counter(name: str, documentation: str, labels: dict[str, str], value: float) -> Metric:
+    family = CounterMetricFamily(f"vllm:{name}", documentation, labels=list(labels))
+    family.add_metric(list(labels.values()), max(0, value))
+    return family
