@@ -45,17 +45,17 @@ def _limit(prompt: Prompt, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _total(requests: int | None, stream: PromptStream) -> int | None:
-    if stream.repeats or stream.num_distinct is None:
+    if stream.repeats or stream.num_prompts is None:
         return requests
-    return min(requests or stream.num_distinct, stream.num_distinct)
+    return min(requests or stream.num_prompts, stream.num_prompts)
 
 
 def _repeats(requests: int | None, stream: PromptStream) -> Iterator[str]:
-    distinct = stream.num_distinct
-    if distinct is None or (requests is not None and requests <= distinct):
+    available = stream.num_prompts
+    if available is None or (requests is not None and requests <= available):
         return
     wanted = "all requests" if requests is None else f"{requests} requests"
     if stream.repeats:
-        yield f"{distinct} different prompts for {wanted}: repeated; a prefix cache may answer repeats faster"
+        yield f"{available} prompts for {wanted}: repeated; a prefix cache may answer repeats faster"
     else:
-        yield f"{distinct} prompts for {wanted}: the run ends after the last prompt"
+        yield f"{available} prompts for {wanted}: the run ends after the last prompt"

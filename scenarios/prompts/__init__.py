@@ -35,14 +35,14 @@ class PromptStream(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         prompts: Can be iterated once.
-        num_distinct: How many different ones there are; None where no two are alike.
-        repeats: Whether they begin anew after ``num_distinct``, or end there.
+        num_prompts: How many there are before they begin anew or end; None where new ones never end.
+        repeats: Whether they begin anew after ``num_prompts``, or end there.
         chat_only: Whether some are conversations, which only a chat endpoint takes.
         notes: What a reader of the report must know about them.
     """
 
     prompts: Iterator[Prompt]
-    num_distinct: int | None = None
+    num_prompts: int | None = None
     repeats: bool = False
     chat_only: bool = False
     notes: tuple[str, ...] = ()

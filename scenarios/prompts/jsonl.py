@@ -49,7 +49,7 @@ class Jsonl(PromptSource):
         left_out = len(prompts) - len(usable)
         return PromptStream(
             prompts=in_order(usable, self.order, self.repeat, rng),
-            num_distinct=len(usable),
+            num_prompts=len(usable),
             repeats=self.repeat,
             chat_only=any(prompt.messages is not None for prompt in usable),
             notes=(f"{self.file.name}: {left_out} of {len(prompts)} prompts left out by length",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
@@ -9,19 +10,16 @@ from pydantic import Field
 from scenarios.lengths import Lengths
 from scenarios.prompts import PromptSource, PromptStream
 from scenarios.request import Prompt
-from scenarios.vocabulary import WORDS
+from scenarios.wording import distinct_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.random import Generator
 
 
 class Synthetic(PromptSource):
     """Plain English words in random order.
 
-    Prompts differ from their first word on, so that a prefix cache can't help: no first word is used
-    again before all words of the vocabulary have been, and no first pair before all pairs have been.
+    Prompts differ from their first word on (``scenarios.wording``), so that a prefix cache can't help.
 
     Attributes:
         length: Of each prompt, in ``unit``.
@@ -34,18 +32,9 @@ class Synthetic(PromptSource):
 
     def open(self, rng: Generator) -> PromptStream:
         """Endless prompts."""
+        lengths_rng, texts_rng = rng.spawn(2)
+        lengths = (self.length.draw(lengths_rng) for _ in itertools.count())
         return PromptStream(
-            prompts=self._prompts(rng),
+            prompts=(Prompt(text=text) for text in distinct_texts(lengths, texts_rng)),
             notes=("synthetic prompts: lengths are exact in words; tokens are as the server counts them",),
         )
-
-    def _prompts(self, rng: Generator) -> Iterator[Prompt]:
-        words = [WORDS[place] for place in rng.permutation(len(WORDS))]
-        index = 0
-        while True:
-            round_, first = divmod(index, len(words))
-            head = [words[first], words[(first + round_ + 1) % len(words)]]
-            length = self.length.draw(rng)
-            tail = rng.integers(len(words), size=max(length - 2, 0)).tolist()
-            yield Prompt(text=" ".join([*head, *(words[place] for place in tail)][:length]))
-            index += 1

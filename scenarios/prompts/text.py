@@ -39,6 +39,6 @@ class Text(PromptSource):
         prompts = [Prompt(text=text) for text in self.text]
         return PromptStream(
             prompts=in_order(prompts, self.order, repeat=True, rng=rng),
-            num_distinct=len(set(self.text)),
+            num_prompts=len(self.text),
             repeats=True,
         )

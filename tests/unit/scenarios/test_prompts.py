@@ -80,9 +80,7 @@ def test_text_at_random_uses_each_equally_often() -> None:
 
 def test_text_states_that_it_repeats() -> None:
     notes = _scenario({"source": "text", "text": ["a", "b"]}).schedule().notes
-    assert notes == (
-        "2 different prompts for 100 requests: repeated; a prefix cache may answer repeats faster",
-    )
+    assert notes == ("2 prompts for 100 requests: repeated; a prefix cache may answer repeats faster",)
 
 
 @pytest.mark.parametrize("text", ["", " ", ["a", ""], []])
@@ -136,7 +134,7 @@ def test_A10_06_fewer_prompts_than_requests_repeat_and_say_so(tmp_path: Path) ->
     assert schedule.num_requests == 100
     assert schedule.notes == (
         "p.jsonl: 2 of 5 prompts left out by length",
-        "3 different prompts for 100 requests: repeated; a prefix cache may answer repeats faster",
+        "3 prompts for 100 requests: repeated; a prefix cache may answer repeats faster",
     )
     assert len(list(schedule.arrivals)) == 100
 
