@@ -90,15 +90,17 @@ def parse(data: bytes) -> Payload:
             return _checked(base, length, offset, Layout(lowest, highest, digits), word_size, data[40:])
     except struct.error as error:
         raise DecodeError(f"histogram's header is cut ({error})") from error
+    except DecodeError:
+        raise
     except HistogramError as error:
         raise DecodeError(f"histogram's header is damaged: {error}") from error
     raise DecodeError(f"cookie {cookie:#x} is no HdrHistogram; versions 0, 1 and 2 are read")
 
 
 def _checked(base: int, length: int, offset: int, layout: Layout, word_size: int, counts: bytes) -> Payload:
-    if length > len(counts):
+    if length > len(counts) + 40:  # some encoders count the header in
         raise DecodeError(f"histogram says {length} bytes of counts and has {len(counts)}")
-    if offset:
+    if offset and any(counts[:length]):
         raise DecodeError("histogram with a normalizing index offset (a shifted one) is not read")
     return Payload(1 if base == V1 else 2, layout, word_size, counts[:length])
 

@@ -271,19 +271,20 @@ class Histogram:
         payload = hdr_codec.parse(body)
         layout = payload.layout
         counts = _counts_of_v2(body, layout) if payload.version == 2 else hdr_codec.counts_of_words(payload)
-        histogram = cls(layout.lowest, layout.highest, layout.digits)
-        histogram._take(counts)
-        return histogram
+        return cls.from_counts(layout, counts)
 
-    def _take(self, counts: IntArray) -> None:
+    @classmethod
+    def from_counts(cls, layout: Layout, counts: IntArray) -> Histogram:
+        """A histogram of which nothing but the count of each bucket is known."""
+        histogram = cls(layout.lowest, layout.highest, layout.digits)
         used = np.flatnonzero(counts)
-        if not used.size:
-            return
-        first, last = int(used[0]), int(used[-1])
-        self._reserve(self.layout.low(last))
-        self._counts[: counts.size] = counts
-        self._account(int(counts.sum()), self.layout.low(first), self.layout.high(last), 0)
-        self._total = None
+        if used.size:
+            first, last = int(used[0]), int(used[-1])
+            histogram._reserve(layout.low(last))
+            histogram._counts[: last + 1] = counts[: last + 1]
+            histogram._account(int(counts.sum()), layout.low(first), layout.high(last), 0)
+            histogram._total = None
+        return histogram
 
     def _as_hdrh(self) -> Any:  # noqa: ANN401 (the library has no types)
         twin = HdrHistogram(self.layout.lowest, self.layout.highest, self.layout.digits)

@@ -9,10 +9,12 @@ Times are integer nanoseconds unless the field's name says otherwise.
 from __future__ import annotations
 
 import enum
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SCHEMA_VERSION = 1
 
@@ -81,6 +83,24 @@ class MetricSummary(msgspec.Struct, frozen=True, kw_only=True):
     def percentile(self, p: float) -> Percentile | None:
         """The percentile ``p`` if it was summarised, else None."""
         return next((each for each in self.percentiles if each.p == p), None)
+
+
+class Curve(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric's whole distribution, for the percentile chart.
+
+    Attributes:
+        name: As in ``MetricSummary``.
+        basis: Likewise.
+        unit: Likewise.
+        n: Number of samples.
+        points: (p, value) in ascending order of p, each a nearest-rank percentile; the last is p = 100.
+    """
+
+    name: str
+    basis: str | None
+    unit: str
+    n: int
+    points: tuple[tuple[float, float], ...]
 
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,6 +186,7 @@ class TimePoint(msgspec.Struct, frozen=True, kw_only=True):
         output_tokens: Tokens that arrived in the slice.
         ttft: Percentiles of response TTFT of requests whose first token arrived in the slice, ns.
         itl: Percentiles of the gaps between tokens that arrived in the slice, ns.
+        tpot: Percentiles of the TPOT of requests that ended in the slice, ns.
     """
 
     start_s: float
@@ -177,6 +198,7 @@ class TimePoint(msgspec.Struct, frozen=True, kw_only=True):
     output_tokens: int
     ttft: tuple[Percentile, ...] = ()
     itl: tuple[Percentile, ...] = ()
+    tpot: tuple[Percentile, ...] = ()
 
 
 class RequestRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -292,6 +314,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
             ``chunks`` or ``mixed``.
         health: The harness's own error.
         environment: Python, platform, CPU, load average, packages.
+        curves: Whole distributions, for the percentile chart.
     """
 
     schema_version: int
@@ -322,6 +345,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     token_source: str
     health: ClientHealth
     environment: dict[str, Any]
+    curves: tuple[Curve, ...] = ()
 
     def metric(self, name: str, basis: str | None = "response") -> MetricSummary | None:
         """The summary of a metric; metrics without a basis are found under any."""
