@@ -1,0 +1,68 @@
+"""A client: what it takes to turn an arrival into an exchange with the server under test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from harness import transport, wire
+from harness.transport import HttpRequest
+
+if TYPE_CHECKING:
+    from harness.target import Target
+    from scenarios.request import Arrival
+    from scenarios.timeouts import Timeouts
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """A request in bytes, ready to be sent, and what its record must know of it.
+
+    Attributes:
+        arrival: What it was made from.
+        request: What goes over the wire.
+    """
+
+    arrival: Arrival
+    request: HttpRequest
+
+    @property
+    def due_ns(self) -> int | None:
+        """When it is to be sent, ns after the start of the run."""
+        return self.arrival.due_ns
+
+
+class Client:
+    """Sends to one target.
+
+    Args:
+        target: Whom.
+        endpoint: Name of the endpoint: ``chat`` or ``completions``.
+        model: The model's name as the server knows it.
+        timeouts: How long to wait for what.
+
+    Raises:
+        TargetError: The address names another endpoint than ``endpoint``.
+        EndpointError: There is no such endpoint.
+    """
+
+    def __init__(self, target: Target, endpoint: str, model: str, timeouts: Timeouts) -> None:
+        self.target = target
+        self.endpoint = wire.endpoint(endpoint)
+        self.model = model
+        self.timeouts = timeouts
+        self.transport = transport.choose(target, timeouts)
+        self._path = target.path_of(self.endpoint.path)
+
+    def prepare(self, arrival: Arrival) -> Prepared:
+        """Put an arrival into bytes.
+
+        Raises:
+            EndpointError: The endpoint can't carry such a prompt.
+        """
+        body = self.endpoint.body(arrival, self.model)
+        return Prepared(arrival=arrival, request=HttpRequest("POST", self._path, body))
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self.transport.close()

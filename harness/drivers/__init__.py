@@ -1,0 +1,62 @@
+"""Drivers send a schedule. A driver knows no scenario, no endpoint and no socket.
+
+A driver is a file of this folder with ``drive(load: Load) -> None``. ``Schedule.loop`` names it:
+``open`` is ``open_loop.py``, ``closed`` is ``closed_loop.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from typing import TYPE_CHECKING
+
+from harness.digest import Digest
+from harness.drivers.facts import LoadFacts
+from harness.drivers.load import Load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.client import Client
+    from harness.record import Record
+    from scenarios.schedule import Schedule
+
+__all__ = ["LoadFacts", "generate"]
+
+
+async def generate(
+    schedule: Schedule,
+    client: Client,
+    on_record: Callable[[Record], None],
+    stop: asyncio.Event,
+    *,
+    facts: LoadFacts | None = None,
+    samples: int = 0,
+) -> LoadFacts:
+    """Send the schedule and hand over a ``Record`` for each request that was begun.
+
+    Returns once every request has ended and every record has been handed over. Requests still in
+    flight when the grace period is over, or when ``stop`` is set, end as ``cut``.
+
+    Args:
+        schedule: What to send when. Its arrivals are consumed.
+        client: How to send it. Stays open.
+        on_record: Called on the loop for each request, in order of their ends. An exception ends the run.
+        stop: Set it to end the run now: nothing more is sent, what is in flight is cut.
+        facts: Filled while the run goes on, for a live display; a new one by default.
+        samples: So many requests, the first ones, keep prompt and answer as text.
+
+    Raises:
+        Exception: What ``on_record`` raised, or the schedule's own iterator.
+    """
+    facts = facts if facts is not None else LoadFacts()
+    facts.begin(schedule.planned_rate)
+    digest = Digest(client, on_record, origin_ns=facts.started_ns, samples=samples)
+    load = Load(schedule, client, digest, facts, stop)
+    driver = importlib.import_module(f"harness.drivers.{schedule.loop}_loop")
+    try:
+        await load.run(driver.drive)
+    finally:
+        facts.finish()
+        await digest.close()
+    return facts

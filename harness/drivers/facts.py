@@ -1,0 +1,85 @@
+"""What a driver did: counts, rates and the number of requests in flight over time."""
+
+from __future__ import annotations
+
+import time
+
+SLICE_NS = 1_000_000_000
+
+
+class LoadFacts:
+    """The facts of one generated load. They may be read while it goes on.
+
+    Attributes:
+        started_ns: Monotonic time of the start of the run.
+        ended_ns: Monotonic time at which the last request had ended; 0 while it goes on.
+        num_sent: Requests begun.
+        num_ended: Of them, ended.
+        in_flight: Requests in flight now.
+        in_flight_by_second: Largest number in flight in each second of the run.
+        dropped_arrivals: Arrivals that were due and never sent: the cap on requests in flight held
+            them back until the grace period was over.
+        nominal_rate: The rate that the schedule was made for, requests per second.
+    """
+
+    def __init__(self) -> None:
+        self.started_ns = 0
+        self.ended_ns = 0
+        self.num_sent = 0
+        self.num_ended = 0
+        self.in_flight = 0
+        self.in_flight_by_second: list[int] = []
+        self.dropped_arrivals = 0
+        self.nominal_rate: float | None = None
+        self._due_span: list[int] = []
+        self._sent_span: list[int] = []
+
+    def begin(self, nominal_rate: float | None) -> None:
+        """The run starts now."""
+        self.nominal_rate = nominal_rate
+        self.started_ns = time.monotonic_ns()
+
+    def finish(self) -> None:
+        """The last request has ended."""
+        self.ended_ns = time.monotonic_ns()
+        self._reach(self.ended_ns)
+
+    def sending(self, due_ns: int) -> None:
+        """A request that was due at ``due_ns`` (monotonic) is sent now."""
+        now_ns = time.monotonic_ns()
+        self.num_sent += 1
+        self.in_flight += 1
+        second = self._reach(now_ns)
+        if self.in_flight > self.in_flight_by_second[second]:
+            self.in_flight_by_second[second] = self.in_flight
+        self._due_span[1:] = [due_ns]
+        self._sent_span[1:] = [now_ns]
+
+    def ended(self) -> None:
+        """A request has ended now."""
+        self._reach(time.monotonic_ns())
+        self.num_ended += 1
+        self.in_flight -= 1
+
+    @property
+    def planned_rate(self) -> float | None:
+        """Requests per second by the due times of what was sent; None for fewer than two requests."""
+        return self._rate(self._due_span)
+
+    @property
+    def achieved_rate(self) -> float | None:
+        """Requests per second by the times at which they were really sent."""
+        return self._rate(self._sent_span)
+
+    def _rate(self, span: list[int]) -> float | None:
+        if len(span) < 2 or span[1] <= span[0]:
+            return None
+        return (self.num_sent - 1) * 1e9 / (span[1] - span[0])
+
+    def _reach(self, now_ns: int) -> int:
+        """Open the slices up to now; a slice begins with what was in flight before it."""
+        second = (now_ns - self.started_ns) // SLICE_NS
+        missing = second + 1 - len(self.in_flight_by_second)
+        if missing > 0:
+            self.in_flight_by_second.extend([self.in_flight] * missing)
+        return second

@@ -1,0 +1,116 @@
+"""The load of one run, as a driver sees it: what comes next, how to send it, when to end."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+    from typing import Any
+
+    from harness.client import Client, Prepared
+    from harness.digest import Digest
+    from harness.drivers.facts import LoadFacts
+    from scenarios.schedule import Schedule
+
+
+class Load:
+    """Keeps the requests in flight, and ends them when the run ends.
+
+    Attributes:
+        schedule: The limits of the run.
+        facts: What has been done so far.
+        start_ns: Monotonic time of the start.
+        arrivals: What to send, each put into bytes when it is taken.
+    """
+
+    def __init__(
+        self, schedule: Schedule, client: Client, digest: Digest, facts: LoadFacts, stop: asyncio.Event
+    ) -> None:
+        self.schedule = schedule
+        self.facts = facts
+        self.start_ns = facts.started_ns
+        self.arrivals: Iterator[Prepared] = map(
+            client.prepare, itertools.islice(schedule.arrivals, schedule.num_requests)
+        )
+        self._client = client
+        self._digest = digest
+        self._stop = stop
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._halted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        digest.on_failure = self._fail
+
+    @property
+    def last_send_ns(self) -> int | None:
+        """Monotonic time after which nothing is sent any more; None for no limit by time."""
+        if self.schedule.duration_ns is None:
+            return None
+        late_ns = self.schedule.grace_ns if self.schedule.loop == "open" else 0
+        return self.start_ns + self.schedule.duration_ns + late_ns
+
+    @property
+    def too_late(self) -> bool:
+        """True once nothing may be sent any more."""
+        return self.last_send_ns is not None and time.monotonic_ns() > self.last_send_ns
+
+    def drop_rest(self) -> None:
+        """Count the arrival in hand and all that follow as dropped."""
+        self.facts.dropped_arrivals += 1 + sum(1 for _ in self.arrivals)
+
+    async def send(self, prepared: Prepared, due_ns: int) -> None:
+        """Send one request and return when its exchange is over, however it ended."""
+        exchange = self._digest.open(prepared, due_ns)
+        self.facts.sending(due_ns)
+        try:
+            await self._client.transport.exchange(prepared.request, exchange)
+        finally:
+            self.facts.ended()
+            self._digest.finish(exchange)
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run ``work`` as a part of this load: awaited in the grace period, then cut."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    async def run(self, drive: Callable[[Load], Awaitable[None]]) -> None:
+        """Let ``drive`` send, give what is in flight its grace period, cut the rest."""
+        stopping = asyncio.ensure_future(self._stop.wait())
+        driving = asyncio.ensure_future(drive(self))
+        driving.add_done_callback(self._done)
+        try:
+            await self._wait((driving,), stopping, None)
+            await self._wait(tuple(self._tasks), stopping, self.schedule.grace_ns / 1e9)
+        finally:
+            await self._cut((stopping, driving, *self._tasks))
+        if self._halted.done():
+            self._halted.result()
+
+    async def _wait(
+        self, tasks: Iterable[asyncio.Future[None]], stopping: asyncio.Future[Any], timeout_s: float | None
+    ) -> None:
+        if not tasks or stopping.done() or self._halted.done():
+            return
+        all_done = asyncio.ensure_future(asyncio.wait(tasks))
+        ends = {all_done, stopping, self._halted}
+        await asyncio.wait(ends, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        await self._cut((all_done,))
+
+    async def _cut(self, tasks: Iterable[asyncio.Future[Any]]) -> None:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _done(self, task: asyncio.Future[None]) -> None:
+        if isinstance(task, asyncio.Task):
+            self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        if not self._halted.done():
+            self._halted.set_exception(error)

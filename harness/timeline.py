@@ -1,0 +1,87 @@
+"""The times and bytes of one exchange, as its transport saw them. Nothing in it has been parsed."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SLICE_BYTES: Final = 65_536
+
+
+class End(enum.Enum):
+    """How an exchange ended on the wire."""
+
+    COMPLETE = "complete"
+    """The body ended as its framing says, or by a close where only a close could end it."""
+    CLOSED = "closed"
+    """Closed politely before that."""
+    RESET = "reset"
+    CONNECT_ERROR = "connect_error"
+    TLS_ERROR = "tls_error"
+    TIMEOUT = "timeout"
+    NOT_HTTP = "not_http"
+    """What came can't be a reply: broken framing, a head without end, a compression not asked for."""
+    CUT = "cut"
+    CLIENT_ERROR = "client_error"
+
+
+class Timeline:
+    """One exchange. All times in ns of the monotonic clock; None for what hasn't happened.
+
+    Attributes:
+        due_ns: When the request was to be sent.
+        sent_ns: When its bytes were handed to the kernel.
+        connect_ns: Time that a new connection took, TLS included; 0 on a reused one.
+        headers_ns: When the response head had been received.
+        status: HTTP status.
+        headers: Response headers by lower-case name, the last of each.
+        reads: One (time, body bytes) per socket read, HTTP framing taken off. Whoever decodes
+            empties the list.
+        on_slice: Called when about ``SLICE_BYTES`` have gathered since the last call.
+        end: How it ended, None while it goes on.
+        end_ns: When: the read that completed it, or the moment of the failure.
+        detail: The sub-class of the failure.
+        message: What happened in words; may hold secrets.
+    """
+
+    __slots__ = (
+        "connect_ns",
+        "detail",
+        "due_ns",
+        "end",
+        "end_ns",
+        "headers",
+        "headers_ns",
+        "message",
+        "on_slice",
+        "reads",
+        "sent_ns",
+        "status",
+    )
+
+    def __init__(self, due_ns: int, on_slice: Callable[[], None] = lambda: None) -> None:
+        self.due_ns = due_ns
+        self.on_slice = on_slice
+        self.sent_ns: int | None = None
+        self.connect_ns = 0
+        self.headers_ns: int | None = None
+        self.status: int | None = None
+        self.headers: dict[str, str] = {}
+        self.reads: list[tuple[int, bytes]] = []
+        self.end: End | None = None
+        self.end_ns = 0
+        self.detail = ""
+        self.message = ""
+
+    def close(self, end: End, at_ns: int, detail: str = "", message: str = "") -> None:
+        """Note how it ended. The first end holds."""
+        if self.end is None:
+            self.end, self.end_ns, self.detail, self.message = end, at_ns, detail, message
+
+    def take(self) -> list[tuple[int, bytes]]:
+        """The reads since the last call."""
+        reads, self.reads = self.reads, []
+        return reads

@@ -1,0 +1,120 @@
+"""Endpoints: what a request looks like on the wire and what an answer bears.
+
+An endpoint is one file of this folder with a class ``Wire(Endpoint)``; the file's name is the
+endpoint's name in a scenario. Endpoints do no I/O and read no clock.
+"""
+
+from __future__ import annotations
+
+import abc
+import enum
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING, ClassVar
+
+import msgspec
+
+from harness.errors import EndpointError
+
+if TYPE_CHECKING:
+    from scenarios.request import Arrival
+
+
+class Kind(enum.Enum):
+    """What the tokens of an event are for."""
+
+    ANSWER = "answer"
+    REASONING = "reasoning"
+    TOOL = "tool"
+    REFUSAL = "refusal"
+    SILENT = "silent"
+    """New token ids without any text yet."""
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """The server's own count, a running total.
+
+    Attributes:
+        prompt_tokens: None if not said; likewise all others.
+        completion_tokens: Reasoning tokens are inside.
+        cached_tokens: Prompt tokens taken from the prefix cache.
+        reasoning_tokens: Part of ``completion_tokens``.
+    """
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+class Delta(msgspec.Struct):
+    """What one event, or one reply in a single piece, bears.
+
+    Attributes:
+        kind: What its tokens are for; None if it bears no token.
+        text: Of all kinds together.
+        num_tokens: Exact number of tokens by token ids or log-probabilities, None where neither came.
+        has_token_ids: True where ``num_tokens`` is a count of token ids.
+        usage: The server's count so far.
+        finish_reason: Set by the event that ends a choice.
+        error: The server's message, if the event reports a failure.
+        has_choices: True where it holds at least one choice.
+    """
+
+    kind: Kind | None = None
+    text: str = ""
+    num_tokens: int | None = None
+    has_token_ids: bool = False
+    usage: Usage | None = None
+    finish_reason: str | None = None
+    error: str | None = None
+    has_choices: bool = False
+
+
+class WireError(ValueError):
+    """An event or a reply that doesn't follow the endpoint's form."""
+
+
+class Endpoint(abc.ABC):
+    """One endpoint of the OpenAI family.
+
+    Attributes:
+        path: After the base path, such as ``/chat/completions``.
+    """
+
+    path: ClassVar[str]
+
+    @abc.abstractmethod
+    def body(self, arrival: Arrival, model: str) -> bytes:
+        """The JSON body that asks for a stream with usage.
+
+        Raises:
+            EndpointError: The endpoint can't carry such a prompt.
+        """
+
+    @abc.abstractmethod
+    def decode(self, data: bytes) -> Delta:
+        """What an event's data, or a whole reply, bears.
+
+        Raises:
+            WireError: It isn't JSON or not of the endpoint's form.
+        """
+
+
+def endpoint(name: str) -> Endpoint:
+    """The endpoint of that name.
+
+    Raises:
+        EndpointError: There is no such endpoint.
+    """
+    if name not in endpoint_names():
+        raise EndpointError(f"endpoint '{name}' is unknown; there are {', '.join(endpoint_names())}")
+    found = importlib.import_module(f"{__name__}.{name}").Wire()
+    assert isinstance(found, Endpoint)
+    return found
+
+
+def endpoint_names() -> list[str]:
+    """The names of all endpoints."""
+    modules = (importlib.import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__))
+    return sorted(module.__name__.rpartition(".")[2] for module in modules if hasattr(module, "Wire"))
