@@ -1,0 +1,66 @@
+"""Stop strings in a text that comes in pieces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class StopStrings:
+    """Lets text through until a stop string is complete, and holds back only what may become one.
+
+    The match that is complete first wins, of those the one that began first, so that the result is the same
+    however the text is cut into pieces.
+
+    Args:
+        stops: None of them empty.
+        include: Let the stop string itself through as well.
+
+    Attributes:
+        matched: The stop string that ended the text; None before.
+    """
+
+    def __init__(self, stops: Sequence[str], include: bool = False) -> None:
+        if not all(stops):
+            raise ValueError("a stop string is empty; leave it out")
+        self.matched: str | None = None
+        self._stops = tuple(stops)
+        self._include = include
+        self._held = ""
+
+    def push(self, text: str) -> str:
+        """Take new text; returns what can be shown. After a match all further text is dropped."""
+        if self.matched is not None:
+            return ""
+        text = self._held + text
+        if (match := self._first_match(text)) is not None:
+            begin, self.matched = match
+            self._held = ""
+            return text[: begin + len(self.matched) * self._include]
+        shown = len(text) - self._num_held(text)
+        self._held = text[shown:]
+        return text[:shown]
+
+    def flush(self) -> str:
+        """End of the text: what was held back and became no stop string."""
+        held, self._held = self._held, ""
+        return held
+
+    def _first_match(self, text: str) -> tuple[int, str] | None:
+        """Where the winner begins, and which it is."""
+        found = [(text.find(stop), stop) for stop in self._stops]
+        matches = [(begin + len(stop), begin, stop) for begin, stop in found if begin >= 0]
+        return min(matches)[1:] if matches else None
+
+    def _num_held(self, text: str) -> int:
+        """Length of the longest end of ``text`` that a stop string begins with."""
+        return max(_overlap(text, stop) for stop in self._stops) if self._stops else 0
+
+
+def _overlap(text: str, stop: str) -> int:
+    for length in range(min(len(text), len(stop) - 1), 0, -1):
+        if stop.startswith(text[-length:]):
+            return length
+    return 0
