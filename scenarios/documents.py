@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import yaml
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Key = tuple[str | int, ...]
+
+YAML_ERRORS: Final = (yaml.YAMLError, ValueError, AttributeError, KeyError, TypeError, RecursionError)
+"""What PyYAML raises; only the first is documented (``!!int x`` is a ValueError, ``!!bool x`` a KeyError)."""
 
 
 class Document(NamedTuple):
@@ -34,6 +37,8 @@ class Document(NamedTuple):
 
     def place(self, key: Key) -> str:
         """Where ``key`` was written: ``chat.yaml:7``, ``--set``, or the document's name."""
+        if key not in self.lines and any(each[: len(key)] == key for each in self.overridden):
+            return "--set"
         for end in range(len(key), 0, -1):
             if key[:end] in self.overridden:
                 return "--set"
@@ -65,7 +70,7 @@ def read_document(path: Path) -> Document:
 def _parse_toml(text: str, name: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ScenarioError(f"{name}: not valid TOML: {error}") from error
 
 
@@ -75,18 +80,16 @@ def parse_yaml(text: str, name: str, lines: dict[Key, int]) -> dict[str, Any]:
     Raises:
         ScenarioError: Not YAML, not a mapping, or a key stands twice in one mapping.
     """
-    loader = yaml.SafeLoader(text)
     try:
+        loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         if not isinstance(node, yaml.MappingNode):
             raise ScenarioError(f"{name}: holds no scenario; write keys such as load: and prompts:")
         _note_lines(node, (), name, lines, set())
         data: dict[str, Any] = loader.construct_document(node)
         return data
-    except yaml.YAMLError as error:
-        raise ScenarioError(_explain(error, name)) from error
-    finally:
-        loader.dispose()
+    except YAML_ERRORS as error:
+        raise _explain(error, name) from error
 
 
 def _note_lines(node: yaml.Node, key: Key, name: str, lines: dict[Key, int], seen: set[int]) -> None:
@@ -119,9 +122,13 @@ def dotted(key: Key) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in key).removeprefix(".")
 
 
-def _explain(error: yaml.YAMLError, name: str) -> str:
+def _explain(error: Exception, name: str) -> ScenarioError:
+    if isinstance(error, ScenarioError):
+        return error
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
-        return f"{name}: not valid YAML: {error}"
+        return ScenarioError(f"{name}: not valid YAML: {error}")
     mark = error.problem_mark
     hint = "; put a value that begins with > or | in quotes" if "block scalar" in str(error.context) else ""
-    return f"{name}:{mark.line + 1}: not valid YAML: {error.problem}, column {mark.column + 1}{hint}"
+    return ScenarioError(
+        f"{name}:{mark.line + 1}: not valid YAML: {error.problem}, column {mark.column + 1}{hint}"
+    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from scenarios.documents import YAML_ERRORS
 from scenarios.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -50,5 +51,5 @@ def _put(data: dict[str, Any], name: str, value: object) -> None:
 def _value(text: str) -> object:
     try:
         return yaml.safe_load(text)
-    except yaml.YAMLError:  # such as "> 0.9", which YAML takes for the head of a block
+    except YAML_ERRORS:  # such as "> 0.9", which YAML takes for the head of a block
         return text

@@ -152,7 +152,7 @@ def test_A10_06_without_repetition_the_run_ends_early_and_says_so(tmp_path: Path
     [
         ("{", r"p\.jsonl:2: .*truncated"),
         ('{"prompt": 5}', r"p\.jsonl:2: Expected `str \| null`, got `int` - at `\$\.prompt`"),
-        ("[1]", r"p\.jsonl:2: Expected `str \| object`, got `array`"),
+        ("[1]", r"p\.jsonl:2: Expected `object`, got `array`"),
         ("{}", r"p\.jsonl:2: needs either 'prompt' or 'messages'"),
         ('{"prompt": "a", "messages": []}', "needs either"),
         ('{"prompt": "  "}', r"p\.jsonl:2: the prompt is empty"),
