@@ -1,0 +1,148 @@
+"""What is measured of a request.
+
+A metric is one file of this folder, and the file's name is the metric's name in objectives and reports. It
+holds one subclass of ``RequestMetric`` (one value for a request) or of ``TokenMetric`` (one for each chunk or
+token)::
+
+    class HeadTime(RequestMetric):
+        unit = Unit.NS
+        has_bases = True
+
+        def value(self, record: Record, start_ns: int) -> float | Missing:
+            head_ns = record.headers_ns
+            return Missing("no response head came") if head_ns is None else head_ns - start_ns
+
+Values are exact and in ``unit``; whoever counts them rounds, not the metric. A request without a value gives
+``Missing`` with the reason, never 0 and never NaN. Only requests that succeeded are asked.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import importlib
+import pkgutil
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from scenarios.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from harness.record import Record
+
+Values: TypeAlias = Sequence[float] | np.ndarray[Any, np.dtype[np.float64]]
+
+
+class Unit(enum.StrEnum):
+    """Units of metrics."""
+
+    NS = "ns"
+    TOKENS = "tokens"
+    TOKENS_PER_SECOND = "tokens/s"
+
+
+class Missing(str):
+    """The reason why a request has no value."""
+
+    __slots__ = ()
+
+
+class ClientError(enum.Enum):
+    """How far the lag of the event loop moves a value."""
+
+    STAMP = enum.auto()
+    """By the whole lag: the value lies between two stamps."""
+    PER_TOKEN = enum.auto()
+    """By the lag spread over the tokens of a request."""
+    NONE = enum.auto()
+    """Not at all."""
+
+
+NOT_STREAMED = Missing("the answer came in one piece, not as a stream")
+NO_TOKEN = Missing("no token came")
+ONE_CHUNK = Missing("fewer than two chunks came, so there is no time between tokens")
+UNKNOWN_OUTPUT = Missing("the number of output tokens is not known")
+
+
+class Metric(ABC):
+    """The contract of a metric.
+
+    Attributes:
+        unit: Of its values.
+        has_bases: Whether it exists on the response basis (from due) and the service basis (from sent).
+        needs_stream: Whether an answer in one piece can't have it.
+        client_error: How far the harness's own lag moves it.
+    """
+
+    unit: ClassVar[Unit]
+    has_bases: ClassVar[bool] = False
+    needs_stream: ClassVar[bool] = False
+    client_error: ClassVar[ClientError] = ClientError.STAMP
+
+    @property
+    def name(self) -> str:
+        """The name of its file."""
+        return type(self).__module__.rpartition(".")[2]
+
+    @abstractmethod
+    def values(self, record: Record, start_ns: int) -> Values | Missing:
+        """The values of one request.
+
+        Args:
+            record: A request that succeeded.
+            start_ns: When it began, by the basis; without meaning for a metric that has no bases.
+
+        Returns:
+            At least one finite value >= 0, or why there is none.
+        """
+
+
+class RequestMetric(Metric):
+    """One value for a request: an objective can be asked of each request by itself."""
+
+    @abstractmethod
+    def value(self, record: Record, start_ns: int) -> float | Missing:
+        """The value, or why there is none."""
+
+    def values(self, record: Record, start_ns: int) -> Values | Missing:
+        """The one value in a list."""
+        value = self.value(record, start_ns)
+        return value if isinstance(value, Missing) else (value,)
+
+
+class TokenMetric(Metric):
+    """A value for each chunk or token of a request."""
+
+
+@functools.cache
+def names() -> tuple[str, ...]:
+    """All metrics there are, sorted; none is imported for this."""
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
+
+
+@functools.cache
+def metric(name: str) -> Metric:
+    """The metric of that name.
+
+    Raises:
+        LookupError: There is none, or its file doesn't hold one subclass of the contract.
+    """
+    if name not in names():
+        raise LookupError(f"'{name}' is no metric; {did_you_mean(name, names())}")
+    module = importlib.import_module(f"{__name__}.{name}")
+    found = [
+        each
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, Metric) and each.__module__ == module.__name__
+    ]
+    if len(found) != 1:
+        raise LookupError(f"{module.__name__} must hold one subclass of RequestMetric or TokenMetric")
+    return found[0]()
+
+
+def every_metric() -> tuple[Metric, ...]:
+    """All metrics, by name."""
+    return tuple(metric(name) for name in names())

@@ -1,0 +1,25 @@
+"""The worst pause within an answer."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from harness.metrics import NOT_STREAMED, ONE_CHUNK, Missing, RequestMetric, Unit
+
+if TYPE_CHECKING:
+    from harness.record import Record
+
+
+class LongestStall(RequestMetric):
+    """The largest ``chunk_gap`` of a request."""
+
+    unit = Unit.NS
+    needs_stream = True
+
+    def value(self, record: Record, start_ns: int) -> float | Missing:
+        """In ns."""
+        del start_ns
+        if not record.streamed:
+            return NOT_STREAMED
+        return max((b - a for a, b in pairwise(record.chunk_ns)), default=ONE_CHUNK)

@@ -1,0 +1,1 @@
+"""Objectives: how they are written, and how a run is judged by them."""

@@ -1,0 +1,182 @@
+"""From text to rules. All that can be wrong with an objective is found here, before any load is sent."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from harness import metrics
+from harness.rates import SHARE, UNITS
+from harness.series import BASES, RESPONSE
+from harness.sla.errors import RuleError
+from harness.sla.quantity import parse_quantity
+from harness.sla.rule import Operator, Rule, Statistic
+from scenarios.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_CONDITION: Final = re.compile(r"(?P<statistic>[^<>=]*?)\s*(?P<operator>[<>=!]+)\s*(?P<limit>[^<>=!]+)")
+_BASIS: Final = re.compile(r"(?P<name>\w+)\s*\(\s*(?P<basis>\w+)\s*\)")
+_PERCENTILE: Final = re.compile(r"p\(?(\d+(?:\.\d+)?)\)?", re.IGNORECASE)
+_STATISTICS: Final = ("mean", "min", "max")
+_OTHER_WORDS: Final = {
+    "avg": "mean",
+    "average": "mean",
+    "med": "p50",
+    "median": "p50",
+    "minimum": "min",
+    "maximum": "max",
+    "latency": "e2e",
+    "duration": "e2e",
+    "http_req_duration": "e2e",
+    "errors": "error_rate",
+    "http_req_failed": "error_rate",
+    "failures": "error_rate",
+    "throughput": "output_token_rate",
+    "tps": "output_token_rate",
+    "rps": "request_rate",
+    "qps": "request_rate",
+    "tbt": "itl",
+    "inter_token_latency": "itl",
+    "time_to_first_token": "ttft",
+    "time_per_output_token": "tpot",
+}
+
+
+def rules_from(thresholds: Mapping[str, Iterable[str]]) -> tuple[Rule, ...]:
+    """The rules of a scenario's ``thresholds``, in their order, each once.
+
+    Raises:
+        RuleError: One of them is no objective.
+    """
+    rules = [rule_from(key, text) for key, conditions in thresholds.items() for text in conditions]
+    return tuple(dict.fromkeys(rules))
+
+
+def rule_from(key: str, condition: str) -> Rule:
+    """The rule of one condition.
+
+    Args:
+        key: A metric, with its basis where it isn't the usual one, or a rate: ``ttft``, ``service_ttft``,
+            ``ttft(service)``, ``goodput``.
+        condition: ``p99 < 500ms``, ``mean <= 50ms``, ``< 1%``, ``> 100 tokens/s``.
+
+    Raises:
+        RuleError: It is none. The message says what is wrong and how to write it.
+    """
+    try:
+        metric, basis = parse_key(key)
+        return _rule(metric, basis, condition)
+    except RuleError as error:
+        raise RuleError(f"thresholds: {key}: {error}") from error
+
+
+def parse_key(key: str) -> tuple[str, str | None]:
+    """Metric or rate, and basis, of ``ttft``, ``service_ttft`` or ``ttft(service)``.
+
+    Raises:
+        RuleError: There is no such metric, or it has no such basis.
+    """
+    name, basis = _split_basis(key.strip())
+    known = (*metrics.names(), *UNITS)
+    if name not in known:
+        raise RuleError(f"'{name}' is no metric; {_meant(name, known)}")
+    has_bases = name not in UNITS and metrics.metric(name).has_bases
+    if basis is None:
+        return name, RESPONSE if has_bases else None
+    if basis not in BASES:
+        raise RuleError(f"'{basis}' is no basis; {did_you_mean(basis, BASES)}")
+    if not has_bases:
+        raise RuleError(f"{name} has no bases; write {name}")
+    return name, basis
+
+
+def _split_basis(key: str) -> tuple[str, str | None]:
+    if match := _BASIS.fullmatch(key):
+        return match["name"], match["basis"]
+    head, _, rest = key.partition("_")
+    return (rest, head) if head in BASES and rest else (key, None)
+
+
+def _rule(metric: str, basis: str | None, condition: str) -> Rule:
+    match = _CONDITION.fullmatch(condition.strip())
+    if not match:
+        raise RuleError(f"'{condition}' is no condition; write {_example(metric)}")
+    operator = _operator(match["operator"])
+    statistic = _statistic(match["statistic"], metric)
+    unit = UNITS[metric] if metric in UNITS else metrics.metric(metric).unit
+    limit = parse_quantity(match["limit"], unit)
+    rule = Rule(metric=metric, basis=basis, statistic=statistic, operator=operator, limit=limit)
+    _demand_possible(rule)
+    return rule
+
+
+def _operator(text: str) -> Operator:
+    try:
+        return Operator(text)
+    except ValueError:
+        raise RuleError(f"'{text}' can't be judged; use one of {', '.join(Operator)}") from None
+
+
+def _statistic(text: str, metric: str) -> Statistic | None:
+    if metric in UNITS:
+        if text:
+            raise RuleError(f"'{text}' of a single number; write {_example(metric)}")
+        return None
+    if not text:
+        raise RuleError(
+            f"which value of it? write {_example(metric)}, or mean, min, max or another percentile"
+        )
+    return parse_statistic(text)
+
+
+def parse_statistic(text: str) -> Statistic:
+    """``mean``, ``min``, ``max``, ``p99``, ``p99.9`` or k6's ``p(99)``.
+
+    Raises:
+        RuleError: None of these.
+    """
+    if text in _STATISTICS:
+        return Statistic(text)
+    match = _PERCENTILE.fullmatch(text)
+    if not match:
+        raise RuleError(
+            f"'{text}' is no value of a metric; {_meant(text, (*_STATISTICS, 'p50', 'p95', 'p99'))}"
+        )
+    p = float(match[1])
+    if p in (0, 100):
+        raise RuleError(f"'{text}' is the {'max' if p else 'min'}imum; write {'max' if p else 'min'}")
+    if p > 100:
+        raise RuleError(f"'{text}': a percentile lies between 0 and 100; p99.9 has a point")
+    return Statistic("percentile", p)
+
+
+def _demand_possible(rule: Rule) -> None:
+    """Refuse what no run, or every run, would meet."""
+    top = 1.0 if rule.unit == SHARE else float("inf")
+    if (rule.limit == 0 and rule.operator is Operator.BELOW) or (
+        rule.limit == top and rule.operator is Operator.ABOVE
+    ):
+        raise RuleError(f"'{rule.condition}' can never hold; use {rule.operator}= instead")
+    if (rule.limit == 0 and rule.operator is Operator.AT_LEAST) or (
+        rule.limit == top and rule.operator is Operator.AT_MOST
+    ):
+        raise RuleError(f"'{rule.condition}' always holds; take it out")
+
+
+def _meant(word: str, known: tuple[str, ...]) -> str:
+    other = _OTHER_WORDS.get(word.lower().replace("-", "_"))
+    if other in known:
+        return f"did you mean '{other}'?"
+    return did_you_mean(word, known)
+
+
+def _example(metric: str) -> str:
+    return {
+        "ns": "'p99 < 500ms'",
+        "tokens": "'min >= 1'",
+        "tokens/s": "'> 100 tokens/s'" if metric in UNITS else "'p5 >= 20 tokens/s'",
+        "requests/s": "'>= 5/s'",
+        "share": "'< 1%'" if metric == "error_rate" else "'>= 95%'",
+    }[UNITS.get(metric) or metrics.metric(metric).unit]

@@ -1,0 +1,53 @@
+"""What a rule needs of a run, asked before any load is sent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness import metrics
+from harness.rates import OF_OBJECTIVES
+from harness.sla.errors import RuleError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from harness.sla.rule import Rule
+
+
+def demand_judgeable(rules: Iterable[Rule], *, loop: str, streaming: bool = True) -> None:
+    """Refuse rules that no run of this kind could be judged by.
+
+    Args:
+        rules: All rules of the run.
+        loop: ``open`` or ``closed``.
+        streaming: Whether answers are asked for as streams.
+
+    Raises:
+        RuleError: One of them has no values in such a run.
+    """
+    rules = tuple(rules)
+    for rule in rules:
+        if rule.is_rate:
+            _demand_objectives(rule, rules)
+        else:
+            _demand_values(rule, loop, streaming)
+
+
+def _demand_objectives(rule: Rule, rules: tuple[Rule, ...]) -> None:
+    if rule.metric in OF_OBJECTIVES and not any(other.objective() for other in rules):
+        raise RuleError(
+            f"'{rule}': no objective says what a good request is; "
+            "state one of single requests too, such as ttft: ['p99 < 500ms']"
+        )
+
+
+def _demand_values(rule: Rule, loop: str, streaming: bool) -> None:
+    if not streaming and metrics.metric(rule.metric).needs_stream:
+        raise RuleError(
+            f"'{rule}': an answer in one piece has no {rule.metric}; "
+            "ask for a stream, or set an objective on e2e"
+        )
+    if rule.metric == "schedule_lag" and loop != "open":
+        raise RuleError(
+            f"'{rule}': a closed loop has no due times; use an open loop, or take the objective out"
+        )

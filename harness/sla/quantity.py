@@ -1,0 +1,93 @@
+"""Limits of objectives as people write them: ``500ms``, ``100 tokens/s``, ``5/s``, ``1%``."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from harness.metrics import Unit
+from harness.rates import REQUESTS_PER_SECOND, SHARE, TOKENS_PER_SECOND
+from harness.sla.errors import RuleError
+from scenarios.durations import format_duration, parse_duration
+from scenarios.errors import ScenarioError
+from scenarios.rates import parse_share
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_TOKENS: Final = re.compile(r"(\d+\.?\d*)\s*(?:tokens?)?", re.ASCII)
+_TOKEN_RATE: Final = re.compile(r"(\d+\.?\d*|\.\d+)\s*(?:tok|tokens?)?\s*/\s*([smh])", re.ASCII)
+_REQUEST_RATE: Final = re.compile(r"(\d+\.?\d*|\.\d+)\s*(?:req|requests?)?\s*/\s*([smh])", re.ASCII)
+
+
+def parse_quantity(text: str, unit: str) -> float:
+    """The value of ``text`` in ``unit``.
+
+    Args:
+        text: A duration for ns; ``12`` or ``12 tokens``; ``100 tokens/s``; ``5/s`` or ``300/m`` for
+            requests/s; ``1%`` or ``0.01`` for a share.
+        unit: One of ``ns``, ``tokens``, ``tokens/s``, ``requests/s``, ``share``.
+
+    Raises:
+        RuleError: Not such a value, or its unit is missing where another unit could be meant.
+    """
+    try:
+        return _PARSERS[unit](text.strip())
+    except RuleError:
+        raise
+    except ScenarioError as error:
+        raise RuleError(str(error)) from error
+
+
+def _tokens(text: str) -> float:
+    match = _TOKENS.fullmatch(text)
+    if not match:
+        raise RuleError(f"'{text}' is no number of tokens; write 12 or 12 tokens")
+    return float(match[1])
+
+
+def _token_rate(text: str) -> float:
+    match = _TOKEN_RATE.fullmatch(text)
+    if not match:
+        raise RuleError(f"'{text}' is no rate of tokens; write 100 tokens/s")
+    return float(match[1]) / _SECONDS[match[2]]
+
+
+def _request_rate(text: str) -> float:
+    match = _REQUEST_RATE.fullmatch(text)
+    if not match:
+        raise RuleError(
+            f"'{text}' is no rate of requests; write 5/s or 300/m (a share of requests is 'attainment')"
+        )
+    return float(match[1]) / _SECONDS[match[2]]
+
+
+def _share(text: str) -> float:
+    try:
+        return parse_share(float(text))
+    except ScenarioError as error:
+        raise RuleError(f"{error}; write {text}% for per cent") from error
+    except ValueError:
+        return parse_share(text)
+
+
+_PARSERS: Final[dict[str, Callable[[str], float]]] = {
+    Unit.NS: parse_duration,
+    Unit.TOKENS: _tokens,
+    TOKENS_PER_SECOND: _token_rate,
+    REQUESTS_PER_SECOND: _request_rate,
+    SHARE: _share,
+}
+
+
+def write_quantity(value: float, unit: str) -> str:
+    """The shortest exact form that ``parse_quantity`` reads back."""
+    if unit == Unit.NS:
+        return format_duration(round(value))
+    if unit == SHARE:
+        return f"{value * 100:.12g}%"
+    return f"{value:.12g}{_SUFFIX[unit]}"
+
+
+_SUFFIX: Final = {Unit.TOKENS: "", TOKENS_PER_SECOND: " tokens/s", REQUESTS_PER_SECOND: "/s"}

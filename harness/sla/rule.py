@@ -1,0 +1,128 @@
+"""An objective: what must hold of a run.
+
+In a scenario they stand under the metric, as k6 writes its thresholds::
+
+    thresholds:
+      ttft: ["p99 < 500ms", "mean < 200ms"]
+      service_e2e: ["max < 20s"]             # from sent instead of from due; also e2e(service)
+      output_tokens: ["min >= 1"]
+      error_rate: ["< 1%"]
+      goodput: [">= 5/s"]
+
+In the pytest marker they are keywords: ``ttft_p99="500ms"``, ``ttft_p99_9="2s"``, ``error_rate="<1%"``.
+A latency counts from when its request was due, unless it is asked for otherwise.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+from harness import metrics
+from harness.rates import UNITS
+from harness.series import SERVICE, Series, series_of
+from harness.sla.quantity import write_quantity
+
+
+class Operator(enum.StrEnum):
+    """How the observed value compares with the limit."""
+
+    BELOW = "<"
+    AT_MOST = "<="
+    ABOVE = ">"
+    AT_LEAST = ">="
+
+    @property
+    def is_ceiling(self) -> bool:
+        """True where smaller is better."""
+        return self in (Operator.BELOW, Operator.AT_MOST)
+
+    @property
+    def strict(self) -> bool:
+        """True where the limit itself misses."""
+        return self in (Operator.BELOW, Operator.ABOVE)
+
+    def holds(self, value: float, limit: float) -> bool:
+        """Whether ``value`` meets ``limit``."""
+        if value == limit:
+            return not self.strict
+        return (value < limit) == self.is_ceiling
+
+
+class Statistic(msgspec.Struct, frozen=True):
+    """What of a metric's values is compared.
+
+    Attributes:
+        name: ``mean``, ``min``, ``max`` or ``percentile``.
+        p: The percentile, 0 < p < 100; None for the others.
+    """
+
+    name: str
+    p: float | None = None
+
+    def __str__(self) -> str:
+        """As objectives write it: ``mean``, ``p99.9``."""
+        return self.name if self.p is None else f"p{self.p:.12g}"
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """One objective.
+
+    Attributes:
+        metric: A metric of ``harness.metrics``, or a rate or share of ``harness.rates``.
+        basis: ``response`` or ``service``; None for what has no bases.
+        statistic: What of the metric's values; None for a rate or share, which is one number.
+        operator: How it compares.
+        limit: In ``unit``.
+    """
+
+    metric: str
+    basis: str | None = None
+    statistic: Statistic | None = None
+    operator: Operator
+    limit: float
+
+    @property
+    def unit(self) -> str:
+        """Of limit and observed value."""
+        return UNITS[self.metric] if self.is_rate else metrics.metric(self.metric).unit
+
+    @property
+    def is_rate(self) -> bool:
+        """True for a rate or share over the window, False for a metric of requests."""
+        return self.metric in UNITS
+
+    @property
+    def key(self) -> str:
+        """Under which it stands in a scenario: ``ttft``, ``service_ttft``, ``goodput``."""
+        return str(Series(self.metric, self.basis))
+
+    @property
+    def condition(self) -> str:
+        """What stands there: ``p99 < 500ms``, ``< 1%``."""
+        head = f"{self.statistic} " if self.statistic else ""
+        return f"{head}{self.operator} {write_quantity(self.limit, self.unit)}"
+
+    def __str__(self) -> str:
+        """The canonical form: ``ttft p99 < 500ms``."""
+        return f"{self.key} {self.condition}"
+
+    def holds(self, value: float) -> bool:
+        """Whether an observed value meets the limit."""
+        return self.operator.holds(value, self.limit)
+
+    def series(self, loop: str) -> Series:
+        """The series it is about, in a run with that loop.
+
+        Raises:
+            LookupError: It is about a rate.
+        """
+        return series_of(self.metric, self.basis, loop)
+
+    def objective(self) -> str | None:
+        """The condition for one request by itself; None where the rule says nothing of single requests."""
+        if self.is_rate or not isinstance(metrics.metric(self.metric), metrics.RequestMetric):
+            return None
+        basis = f"{SERVICE}_" if self.basis == SERVICE else ""
+        return f"{basis}{self.metric} {self.operator} {write_quantity(self.limit, self.unit)}"
