@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING
 
 from numpy.random import PCG64, Generator, SeedSequence
@@ -12,8 +11,7 @@ from scenarios.files import DataFile
 from scenarios.prompts import PromptSource, PromptStream
 from scenarios.request import Prompt
 from scenarios.traces import BLOCK_TOKENS, Format, TraceRow, read_trace
-from scenarios.vocabulary import WORDS
-from scenarios.wording import distinct_texts
+from scenarios.wording import distinct_texts, random_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +35,8 @@ class Trace(PromptSource):
     def open(self, rng: Generator) -> PromptStream:
         """The prompts in the order of the trace, once."""
         rows = read_trace(self.file, self.format)
-        texts = _shared_texts(rows, rng) if rows[0].block_ids else _distinct_texts(rows, rng)
+        named = all(row.block_ids for row in rows)
+        texts = _shared_texts(rows, rng) if named else _distinct_texts(rows, rng)
         prompts = (
             Prompt(text=text, max_tokens=max(row.output_tokens, 1))
             for row, text in zip(rows, texts, strict=True)
@@ -56,11 +55,14 @@ def _distinct_texts(rows: list[TraceRow], rng: Generator) -> Iterator[str]:
 def _shared_texts(rows: list[TraceRow], rng: Generator) -> Iterator[str]:
     base = int(rng.integers(2**63))
     for row in rows:
-        words = itertools.chain.from_iterable(_block(base, block_id) for block_id in row.block_ids)
-        yield " ".join(itertools.islice(words, max(row.prompt_tokens, 1)))
+        starts = range(0, row.prompt_tokens, BLOCK_TOKENS)
+        yield " ".join(
+            _block(base, block_id, row.prompt_tokens - start)
+            for block_id, start in zip(row.block_ids, starts, strict=True)
+        )
 
 
-def _block(base: int, block_id: int) -> list[str]:
-    """The words of a block: always the same under the same ``base``."""
+def _block(base: int, block_id: int, length: int) -> str:
+    """The first ``length`` words of a block: always the same under the same ``base``."""
     rng = Generator(PCG64(SeedSequence(base, spawn_key=(block_id,))))
-    return [WORDS[place] for place in rng.integers(len(WORDS), size=BLOCK_TOKENS).tolist()]
+    return " ".join(random_words(BLOCK_TOKENS, rng)[:length])

@@ -6,7 +6,7 @@ blocks before it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
 class _Line(msgspec.Struct):
     timestamp: float
-    input_length: int
-    output_length: int
-    hash_ids: tuple[int, ...] = ()
+    input_length: _Count
+    output_length: _Count
+    hash_ids: tuple[_Count, ...] = ()
 
 
 def read(path: Path) -> Iterator[TraceRow]:

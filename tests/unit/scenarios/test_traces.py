@@ -143,6 +143,11 @@ AZURE_HEAD = "TIMESTAMP,ContextTokens,GeneratedTokens\n"
         ("mooncake", "\n{}\n", "t:2: Object missing required field `timestamp`"),
         (
             "mooncake",
+            '{"timestamp": 0, "input_length": -1}',
+            r"t:1: Expected `int` >= 0 - at `\$\.input_length`",
+        ),
+        (
+            "mooncake",
             '{"timestamp": 0, "input_length": 513, "output_length": 1, "hash_ids": [1]}',
             "t:1: 1 hash_ids don't make 513 tokens",
         ),
@@ -158,3 +163,12 @@ def test_format_that_is_not_there_is_refused() -> None:
     with pytest.raises(ScenarioError, match=r"load\.format: 'azur' is unknown; did you mean 'azure'"):
         _scenario("AzureLLMInferenceTrace_code.csv", "azur")
     assert {"azure", "mooncake"} <= set(traces.names())
+
+
+def test_trace_that_names_only_some_blocks_is_made_of_distinct_prompts(tmp_path: Path) -> None:
+    lines = ['{"timestamp": 0, "input_length": 3, "output_length": 1, "hash_ids": [7]}']
+    lines.append('{"timestamp": 0, "input_length": 2, "output_length": 0}')
+    (tmp_path / "t").write_text("\n".join(lines), encoding="utf-8")
+    arrivals = list(_scenario("t", "mooncake", tmp_path).schedule().arrivals)
+    assert [len((arrival.prompt.text or "").split()) for arrival in arrivals] == [3, 2]
+    assert [arrival.sampling["max_tokens"] for arrival in arrivals] == [1, 1]
