@@ -13,6 +13,7 @@ from scenarios import library
 from scenarios.arrivals import Load
 from scenarios.documents import Document, read_document
 from scenarios.durations import Duration
+from scenarios.errors import ScenarioError
 from scenarios.faults import explain
 from scenarios.overrides import override
 from scenarios.plan import plan
@@ -147,9 +148,12 @@ def scenario_from(
 
 def _locate(source: str | Path) -> Path:
     path = Path(source)
-    if isinstance(source, str) and not path.suffix and len(path.parts) == 1 and not path.exists():
-        return library.find(source)
-    return path
+    if path.is_file() or isinstance(source, Path):
+        return path
+    if path.suffix or len(path.parts) > 1:
+        known = f"; the library has '{path.stem}'" if path.stem in library.names() else ""
+        raise ScenarioError(f"{path}: no such file{known}")
+    return library.find(source)
 
 
 def _build(document: Document) -> Scenario:

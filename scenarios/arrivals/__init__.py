@@ -127,11 +127,14 @@ class OpenLoop(Arrivals):
 
     @model_validator(mode="after")
     def _check_measured(self) -> OpenLoop:
-        if self.end_ns is None:
-            return self
-        measured = self.end_ns - self.warmup - self.cooldown
-        if self.planned_rate * measured < 1e9:
-            raise fault(f"less than one request falls into the {format_duration(measured)} that are measured")
+        unmeasured = self.planned_rate * self.warmup / 1e9
+        if self.num_requests is not None and self.num_requests - unmeasured < 1:
+            raise fault(f"warmup lasts as long as all {self.num_requests} requests; nothing is measured")
+        if self.end_ns is not None:
+            measured = self.end_ns - self.warmup - self.cooldown
+            if self.planned_rate * measured < 1e9:
+                length = format_duration(measured)
+                raise fault(f"less than one request falls into the {length} that are measured")
         return self
 
     def plan(self, arrivals: Iterator[Arrival], num_requests: int | None, notes: tuple[str, ...]) -> Schedule:

@@ -118,6 +118,10 @@ def test_A6_05_closed_loop_can_open_its_slots_one_after_the_other() -> None:
             {"arrivals": "constant", "rate": 0.1, "duration": "10s", "warmup": "1s"},
             "less than one request falls into the 9s that are measured",
         ),
+        (
+            {"arrivals": "poisson", "rate": 10, "requests": 100, "warmup": "10s"},
+            "warmup lasts as long as all 100 requests; nothing is measured",
+        ),
         ({"arrivals": "closed", "concurrency": 2, "duration": "1s", "ramp": "1s"}, "ramp must be shorter"),
         (
             {"arrivals": "closed", "concurrency": 0, "requests": 1},

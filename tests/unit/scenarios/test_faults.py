@@ -185,6 +185,19 @@ def test_nested_aliases_cost_nothing(tmp_path: Path) -> None:
     assert "l9: no such key" in _fault(tmp_path, text)
 
 
+def test_path_of_a_library_scenario_that_is_elsewhere() -> None:
+    with pytest.raises(ScenarioError, match=r"^nowhere/chat\.yaml: no such file; the library has 'chat'$"):
+        load_scenario("nowhere/chat.yaml")
+
+
+def test_folder_of_that_name_does_not_hide_the_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "smoke").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert load_scenario("smoke").name == "smoke"
+
+
 def test_name_that_is_not_in_the_library() -> None:
     with pytest.raises(ScenarioError, match="no scenario 'chatt' in the library; did you mean 'chat'"):
         load_scenario("chatt")
