@@ -123,5 +123,5 @@ def test_unknown_key_is_refused(kind: str) -> None:
 
 
 def test_written_out_and_read_back_it_is_the_same(kind: str) -> None:
-    scenario = _scenario(kind, requests=10, duration="20s", warmup="1s")
+    scenario = _scenario(kind, requests=100, duration="20s", warmup="1s")
     assert scenario_from(scenario.to_mapping(), folder=DATA) == scenario
