@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
-MISSING = "–"
+MISSING = "–"  # noqa: RUF001 (an en dash is meant)
 
 _TIME_SCALES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _MAX_DECIMALS = 12
@@ -92,6 +92,27 @@ def against(value: float | None, limit: float, unit: str) -> tuple[str, str]:
         if _order(_parse(shown), _parse(shown_limit)) == _order(value, limit):
             return scale.join(shown), scale.join(shown_limit)
     return scale.join(repr(value / scale.divisor)), scale.join(shown_limit)
+
+
+def fixed(values: list[float | None], scale: Scale, limits: list[float]) -> list[str]:
+    """A row of numbers with equally many decimals: three significant digits for the first.
+
+    More where a rounded value would lie on the other side of one of ``limits``.
+    """
+    first = next((value for value in values if value), 1.0) / scale.divisor
+    decimals = min(max(0, 2 - math.floor(math.log10(abs(first)))), _MAX_DECIMALS)
+    if all(value is None or (value / scale.divisor).is_integer() for value in values):
+        decimals = 0
+    while decimals < _MAX_DECIMALS and any(
+        _order(round(value / scale.divisor, decimals), limit / scale.divisor) != _order(value, limit)
+        for value in values
+        if value is not None
+        for limit in limits
+    ):
+        decimals += 1
+    return [
+        MISSING if value is None else grouped(f"{value / scale.divisor:.{decimals}f}") for value in values
+    ]
 
 
 def margin(value: float | None, limit: float, unit: str, *, upper: bool) -> str:

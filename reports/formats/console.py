@@ -1,0 +1,168 @@
+"""The result on a terminal: verdict, rules, metrics, rates, errors, and what the reader must know.
+
+Colours and boxes are rich's business: none without a terminal or with ``NO_COLOR``. As a report it
+is the same in plain text.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from reports import view
+from reports.text import one_line
+from reports.units import duration, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reports.result import Result
+
+FILE_NAME = "summary.txt"
+
+STYLES = {
+    "PASS": "bold white on green4",
+    "FAIL": "bold white on red3",
+    "INCONCLUSIVE": "bold black on dark_orange",
+    "INVALID": "bold white on dark_magenta",
+    "INTERRUPTED": "bold black on dark_orange",
+    "NOT JUDGED": "bold reverse",
+}
+_INK = {"PASS": "green", "FAIL": "bold red", "INCONCLUSIVE": "dark_orange", "INVALID": "bold magenta"}
+_WIDE = 100
+
+
+def render(result: Result) -> str:
+    """The summary as plain text, 110 columns."""
+    file = io.StringIO()
+    Console(file=file, width=110, color_system=None, force_terminal=False).print(renderable(result, 110))
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+
+
+def show(result: Result, console: Console | None = None) -> None:
+    """Print the summary."""
+    console = console or Console()
+    console.print(renderable(result, console.width))
+
+
+def renderable(result: Result, width: int = 110) -> RenderableType:
+    """The summary for a terminal of that width."""
+    parts = (
+        _head(result),
+        _rules(result, width),
+        _metrics(result, width),
+        _rates(result),
+        _errors(result),
+        _remarks(result),
+    )
+    return Group(*(Padding(part, (0, 0, 1, 0)) for part in parts if part is not None))
+
+
+def _head(result: Result) -> RenderableType:
+    word = view.status(result)
+    line = Text.assemble((f" {word} ", STYLES[word]), "  ", (one_line(view.sentence(result)), "bold"))
+    about = (
+        f"{result.scenario_name} · {result.model} · {result.base_url} · "
+        f"{result.num_requests:,} requests in {duration(result.duration_s)}"
+    )
+    return Group(
+        line,
+        Text(one_line(about), style="dim"),
+        Text(f"{view.window(result)}; {view.loop(result)}", style="dim"),
+    )
+
+
+def _rules(result: Result, width: int) -> RenderableType | None:
+    if not result.rules:
+        return None
+    wide = width >= _WIDE
+    table = _table("Objectives", "verdict", "rule", numbers=("observed", "limit", "margin"))
+    for name in ("n", "interval") if wide else ():
+        table.add_column(name, justify="right", no_wrap=True)
+    for line in map(view.rule_line, result.rules):
+        margin = line.margin if wide else line.margin.partition(" (")[0]
+        cells = (line.rule, line.observed, line.limit, margin, *((line.n, line.interval) if wide else ()))
+        table.add_row(Text(line.verdict, style=_INK[line.verdict]), *map(Text, cells))
+    return Group(table, *_rule_messages(result))
+
+
+def _rule_messages(result: Result) -> Iterator[Text]:
+    for rule in result.rules:
+        if rule.message and rule.verdict.value != "PASS":
+            yield Text.assemble(" ", (f"{rule.rule}: ", "bold"), one_line(rule.message))
+
+
+def _metrics(result: Result, width: int) -> RenderableType | None:
+    shown = view.columns(result)
+    if width < _WIDE:
+        shown = tuple(p for p in shown if p in (50.0, 99.0))
+    lines = view.metric_lines(result, shown)
+    numbers = ("n", *(f"p{p:g}" for p in shown), "max", "client error")
+    table = _table("Metrics", "metric", "unit", numbers=numbers)
+    for line in lines:
+        if not line.reason:
+            cells = (line.unit, line.n, *line.percentiles, line.maximum, line.client_error)
+            table.add_row(f"{line.name} {line.basis}".strip(), *cells)
+    absent = [Text(f" {line.name}: {line.reason}", style="dim") for line in lines if line.reason]
+    return Group(*([table] if table.row_count else []), *absent) if lines else None
+
+
+def _rates(result: Result) -> RenderableType | None:
+    if not result.rates:
+        return None
+    table = _table("Rates", "rate", numbers=("value",))
+    table.add_column("from", style="dim")
+    for line in view.rate_lines(result):
+        table.add_row(line.name, line.value, Text(line.detail))
+    return table
+
+
+def _errors(result: Result) -> RenderableType | None:
+    if not result.errors:
+        return None
+    table = _table("Errors", "outcome", numbers=("count",))
+    table.add_column("sample", overflow="fold")
+    for error in result.errors:
+        table.add_row(Text(view.error_label(error)), f"{error.count:,}", Text(one_line(error.sample)))
+    return table
+
+
+def _remarks(result: Result) -> RenderableType | None:
+    lines = [Text.assemble((" cause  ", "bold"), one_line(cause)) for cause in result.causes]
+    lines += [Text.assemble((" note   ", "dim"), one_line(note)) for note in result.notes]
+    lines.append(Text.assemble((" client ", "dim"), _client(result)))
+    return Group(*lines)
+
+
+def _client(result: Result) -> str:
+    health = result.health
+    parts = [f"event-loop lag p99 {quantity(health.loop_lag_p99, 'ns', 2)}"]
+    if health.schedule_lag_p99 is not None:
+        parts.append(f"schedule lag p99 {quantity(health.schedule_lag_p99, 'ns', 2)}")
+    parts.append(f"{quantity(health.cpu_share, '', 2)} cores used")
+    parts.append(f"{health.coalesced_chunks:,} of {health.num_chunks:,} chunks shared a read")
+    return ", ".join(parts)
+
+
+def _table(title: str, *words: str, numbers: tuple[str, ...]) -> Table:
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        header_style="dim",
+        pad_edge=True,
+        padding=(0, 1),
+    )
+    for name in words:
+        table.add_column(name, overflow="fold")
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table

@@ -1,0 +1,216 @@
+"""A result in words: the lines that console, Markdown, JUnit and HTML all show alike."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from reports.result import Verdict
+from reports.units import MISSING, against, duration, fixed, margin, quantity, scale_of
+
+if TYPE_CHECKING:
+    from reports.result import ErrorClass, MetricSummary, Rate, Result, RuleResult
+
+TITLES = {
+    "ttft": "Time to first token",
+    "ttfa": "Time to first answer token",
+    "itl": "Inter-token latency",
+    "chunk_gap": "Gap between chunks",
+    "tpot": "Time per output token",
+    "ntpot": "Normalized time per output token",
+    "e2e": "End-to-end time",
+    "schedule_lag": "Schedule lag",
+    "close_lag": "Close lag",
+    "stall_max": "Longest stall",
+    "output_rate_per_user": "Output rate per user",
+    "output_tokens": "Output tokens",
+    "prompt_tokens": "Prompt tokens",
+    "request_rate": "Requests",
+    "output_token_rate": "Output tokens",
+    "input_token_rate": "Input tokens",
+    "goodput": "Goodput",
+    "attainment": "Attainment",
+    "error_rate": "Error rate",
+}
+_COLUMNS = (50.0, 90.0, 95.0, 99.0, 99.9)
+
+
+@dataclasses.dataclass(frozen=True)
+class RuleLine:
+    """A judged rule, written."""
+
+    rule: str
+    observed: str
+    limit: str
+    n: str
+    interval: str
+    margin: str
+    verdict: Verdict
+    message: str
+
+
+@dataclasses.dataclass(frozen=True)
+class MetricLine:
+    """A metric, written in one unit; ``reason`` is set where there are no samples."""
+
+    name: str
+    title: str
+    basis: str
+    unit: str
+    n: str
+    percentiles: tuple[str, ...]
+    mean: str
+    maximum: str
+    client_error: str
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True)
+class RateLine:
+    """A rate or share, written."""
+
+    name: str
+    title: str
+    value: str
+    detail: str
+
+
+def title(name: str) -> str:
+    """The metric's name in words."""
+    return TITLES.get(name, name.replace("_", " ").capitalize())
+
+
+def status(result: Result) -> str:
+    """The word on top of every output."""
+    if result.interrupted is not None:
+        return "INTERRUPTED"
+    return result.verdict.value if result.verdict is not None else "NOT JUDGED"
+
+
+def sentence(result: Result) -> str:
+    """What the status word means for this run."""
+    if result.interrupted is not None:
+        judged = f" The objectives until then: {result.verdict.value}." if result.verdict else ""
+        ended = f"Ended by {result.interrupted} after {duration(result.duration_s)}"
+        return f"{ended}; the figures are partial.{judged}"
+    if result.verdict is None:
+        return "No objectives were stated, so nothing was judged."
+    if result.verdict is Verdict.PASS:
+        return f"{_count(len(result.rules), 'objective')} {_holds(result)}."
+    if result.verdict is Verdict.INVALID and result.causes:
+        return result.causes[0]
+    return _unmet(result, result.verdict)
+
+
+def rule_line(rule: RuleResult) -> RuleLine:
+    """``rule`` with digits that can't contradict its verdict."""
+    observed, limit = against(rule.observed, rule.limit, rule.unit)
+    return RuleLine(
+        rule=rule.rule,
+        observed=observed,
+        limit=limit,
+        n=f"{rule.n:,}",
+        interval=_interval(rule),
+        margin=margin(rule.observed, rule.limit, rule.unit, upper="<" in rule.rule),
+        verdict=rule.verdict,
+        message=rule.message,
+    )
+
+
+def columns(result: Result) -> tuple[float, ...]:
+    """The percentiles shown in tables: those of the usual five that the result holds."""
+    present = {each.p for metric in result.metrics for each in metric.percentiles}
+    return tuple(p for p in _COLUMNS if p in present) or _COLUMNS[:4]
+
+
+def metric_lines(result: Result, shown: tuple[float, ...]) -> list[MetricLine]:
+    """All metrics of ``result`` with the percentiles ``shown``."""
+    return [_metric_line(metric, shown, _limits(result, metric.name)) for metric in result.metrics]
+
+
+def _metric_line(metric: MetricSummary, shown: tuple[float, ...], limits: list[float]) -> MetricLine:
+    """All numbers of a line have the unit that suits the median, and the same number of decimals."""
+    middle = metric.percentile(50.0)
+    scale = scale_of(metric.unit, middle.value if middle else metric.maximum)
+    cells = [cell.value if cell else None for cell in map(metric.percentile, shown)]
+    numbers = fixed([*cells, metric.mean, metric.maximum], scale, limits)
+    return MetricLine(
+        name=metric.name,
+        title=title(metric.name),
+        basis=metric.basis or "",
+        unit=scale.label,
+        n=f"{metric.n:,}",
+        percentiles=tuple(numbers[:-2]),
+        mean=numbers[-2],
+        maximum=numbers[-1],
+        client_error=_client_error(metric),
+        reason="" if metric.n else metric.reason or "no samples",
+    )
+
+
+def rate_lines(result: Result) -> list[RateLine]:
+    """All rates and shares of ``result`` with the counts they come from."""
+    return [_rate_line(rate, _limits(result, rate.name)) for rate in result.rates]
+
+
+def _rate_line(rate: Rate, limits: list[float]) -> RateLine:
+    detail = rate.reason or ""
+    if rate.value is not None and rate.numerator is not None and rate.denominator is not None:
+        unit, word = (" s", "in") if rate.unit != "share" else ("", "of")
+        detail = f"{quantity(rate.numerator, '')} {word} {quantity(rate.denominator, '')}{unit}"
+    value = against(rate.value, limits[0], rate.unit)[0] if limits else quantity(rate.value, rate.unit)
+    return RateLine(rate.name, title(rate.name), value, detail)
+
+
+def _limits(result: Result, name: str) -> list[float]:
+    return [rule.limit for rule in result.rules if rule.metric == name]
+
+
+def error_label(error: ErrorClass) -> str:
+    """``timeout (first_token)``."""
+    return f"{error.outcome} ({error.detail})" if error.detail else error.outcome
+
+
+def window(result: Result) -> str:
+    """``measured window 4.80 s to 60 s``."""
+    start, end = result.window_s
+    return f"measured window {duration(start)} to {duration(end)}"
+
+
+def loop(result: Result) -> str:
+    """What the reader must know about the basis of latencies."""
+    if result.loop == "closed":
+        return "closed loop: no intended times, response and service time are the same"
+    return "open loop: response time counts from when a request was due, service time from when it was sent"
+
+
+def _client_error(metric: MetricSummary) -> str:
+    error = metric.client_error_p99
+    return MISSING if error is None else "±" + quantity(error, metric.unit, 2)
+
+
+def _interval(rule: RuleResult) -> str:
+    if rule.low is None and rule.high is None:
+        return MISSING
+    low, high = (
+        "unbounded" if end is None else against(end, rule.limit, rule.unit)[0]
+        for end in (rule.low, rule.high)
+    )
+    return f"{low} to {high}"
+
+
+def _holds(result: Result) -> str:
+    levels = {rule.confidence for rule in result.rules}
+    verb = "holds" if len(result.rules) == 1 else "hold"
+    return f"{verb} with {quantity(min(levels, default=0.95), 'share')} confidence"
+
+
+def _unmet(result: Result, verdict: Verdict) -> str:
+    rules = [rule.rule for rule in result.rules if rule.verdict is verdict]
+    word = {"FAIL": "missed", "INCONCLUSIVE": "undecided"}.get(verdict.value, "not judged")
+    of = f"{len(rules)} of {_count(len(result.rules), 'objective')}"
+    return f"{of} {word}: {'; '.join(rules)}." if rules else f"The run is {verdict.value.lower()}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
