@@ -49,8 +49,8 @@ def _tokenizer(metadata: Mapping[str, Any]) -> LibraryTokenizer:
     kind, cut = metadata.get("tokenizer.ggml.model"), metadata.get("tokenizer.ggml.pre", "default")
     if kind != "gpt2":
         raise TokenizerError(
-            f"the GGUF file's vocabulary is of kind {kind!r}, which is not supported; byte-level BPE ('gpt2') "
-            "is. A Hugging Face folder of the same model works with any tokenizer.json"
+            f"the GGUF file's vocabulary is of kind {kind!r}, which is not supported; byte-level BPE "
+            "('gpt2') is. A Hugging Face folder of the same model works with any tokenizer.json"
         )
     library = tokenizers.Tokenizer(_byte_pairs(metadata, ignore_merges=cut == "llama-bpe"))
     library.pre_tokenizer = pre_tokenizer(cut)

@@ -1,4 +1,4 @@
-"""Hugging Face folders: ``tokenizer.json``, and ``chat_template.jinja`` or a template in the configuration."""
+"""Hugging Face folders: ``tokenizer.json``; the template is a file or part of the configuration."""
 
 from __future__ import annotations
 

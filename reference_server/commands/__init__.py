@@ -1,0 +1,1 @@
+"""The commands of ``python -m reference_server``, one file each."""

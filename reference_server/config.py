@@ -1,0 +1,160 @@
+"""The server's configuration: one class, from which file, command line and environment are made."""
+
+from __future__ import annotations
+
+import pkgutil
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, field_validator
+
+from reference_server.engine.config import EngineConfig
+from reference_server.model_store import TINY_RANDOM, resolve
+from reference_server.not_built import NOT_BUILT_QUANTIZATION
+from reference_server.suggest import suggestion
+
+_DTYPE_ALIASES = {"half": "float16", "float": "float32"}
+
+
+def _names(value: Any) -> Any:  # noqa: ANN401  # a validator takes whatever came
+    """Several names: a list, or one text with commas between them."""
+    parts = value.split(",") if isinstance(value, str) else value
+    return [part.strip() if isinstance(part, str) else part for part in parts or ()]
+
+
+def _lower(value: Any) -> Any:  # noqa: ANN401  # as above
+    return value.lower() if isinstance(value, str) else value
+
+
+def _dtype(value: Any) -> Any:  # noqa: ANN401  # as above
+    return _DTYPE_ALIASES.get(value, value) if isinstance(value, str) else value
+
+
+def _extensions(package: str) -> list[str]:
+    """The names of the extensions in a package beside this file, without importing it."""
+    modules = pkgutil.iter_modules([str(Path(__file__).parent / package)])
+    return sorted(module.name for module in modules if not module.ispkg and module.name[0] != "_")
+
+
+class ServerConfig(BaseModel):
+    """Everything that can be set, with vLLM's names. The descriptions are the texts of ``--help``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, protected_namespaces=())
+
+    model: str = Field(
+        "smollm2-135m",
+        min_length=1,
+        description=(
+            "Model: a name in the model store, the path of a .gguf file or of a Hugging Face folder, "
+            "or tiny-random (seeded weights, for tests)."
+        ),
+    )
+    served_model_name: Annotated[tuple[str, ...], BeforeValidator(_names)] = Field(
+        (),
+        description="Name of the model in the API, several with commas between them; left out, it is MODEL.",
+    )
+    host: str = Field("127.0.0.1", min_length=1, description="Address to listen on.")
+    port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    engine: Literal["model", "timetable"] = Field(
+        "model",
+        description=(
+            "What answers: a model, or a timetable that emits tokens at scripted times "
+            "(it has options of its own: --engine timetable --help)."
+        ),
+    )
+    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="Where to compute.")
+    dtype: Annotated[Literal["auto", "float32", "bfloat16", "float16"], BeforeValidator(_dtype)] = Field(
+        "auto", description="Number format of weights and computation."
+    )
+    quantization: str | None = Field(
+        None, description="How linear layers hold weights; left out, the file decides."
+    )
+    attention_backend: str = Field(
+        "paged", description="How attention is computed; dense is the slow specification."
+    )
+    block_size: int | None = Field(
+        None, ge=1, description="Tokens of a KV block; left out, the device decides."
+    )
+    max_model_len: int | None = Field(
+        None,
+        ge=1,
+        description="Prompt and output together, in tokens; left out, what the model was made for.",
+    )
+    max_num_seqs: int = Field(64, ge=1, description="Sequences that run at once at most.")
+    max_num_batched_tokens: int = Field(512, ge=1, description="Tokens computed in one step at most.")
+    enable_chunked_prefill: bool = Field(True, description="A prompt may be computed over several steps.")
+    gpu_memory_utilization: float = Field(
+        0.9, gt=0, le=1, description="Share of the GPU's memory for weights and KV cache."
+    )
+    cpu_kvcache_space: float | None = Field(
+        None, gt=0, description="GiB of KV cache on a CPU; left out, what the machine allows."
+    )
+    num_gpu_blocks_override: int | None = Field(
+        None, ge=1, description="Number of KV blocks, whatever the memory; for tests and experiments."
+    )
+    cpu_threads: int | None = Field(
+        None, ge=1, description="Threads that compute on a CPU; left out, one core stays free for HTTP."
+    )
+    seed: int = Field(0, ge=0, description="Seed of random weights.")
+    api_key: SecretStr | None = Field(
+        None,
+        min_length=1,
+        description="Key that clients must send. Better set in the environment, where other users can't see it.",
+    )
+    max_num_queued_reqs: int | None = Field(
+        None,
+        ge=0,
+        description="Sequences that may wait before requests are turned away with 503; left out, any number.",
+    )
+    shutdown_timeout: float = Field(
+        30.0, ge=0, description="Seconds that running requests are given when the server is stopped."
+    )
+    engine_client: Literal["process", "thread"] = Field(
+        "process", description="Where the engine runs: in a process of its own, or beside HTTP in a thread."
+    )
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_lower)] = Field(
+        "info", description="Least severity of what is logged."
+    )
+
+    @field_validator("quantization")
+    @classmethod
+    def _check_quantization(cls, value: str | None) -> str | None:
+        if value in NOT_BUILT_QUANTIZATION:
+            raise ValueError(f"{value} is not built yet; there are {', '.join(_extensions('quantization'))}")
+        return None if value is None else _one_of(value, _extensions("quantization"))
+
+    @field_validator("attention_backend")
+    @classmethod
+    def _check_attention_backend(cls, value: str) -> str:
+        return _one_of(value, _extensions("attention"))
+
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """The names by which clients may ask for the model, at least one."""
+        return self.served_model_name or (self.model,)
+
+    def to_engine_config(self) -> EngineConfig:
+        """The engine's part, with the place of the model.
+
+        Raises:
+            ModelStoreError: There is no such model here; the message tells how to get it.
+        """
+        own = self.model_dump(include=set(EngineConfig.__struct_fields__) - {"model"})
+        model = TINY_RANDOM if self.model == TINY_RANDOM else str(resolve(self.model))
+        return EngineConfig(model=model, **own)
+
+    def describe(self) -> str:
+        """One line ``name: value`` for each setting; secrets are masked."""
+        return "\n".join(f"{name}: {_shown(value)}" for name, value in self)
+
+
+def _shown(value: Any) -> str:  # noqa: ANN401  # any setting
+    if isinstance(value, tuple):
+        return ", ".join(value) or "-"
+    return "-" if value is None else str(value)
+
+
+def _one_of(value: str, known: list[str]) -> str:
+    if value not in known:
+        raise ValueError(f"there is no {value!r}; there are {', '.join(known)}{suggestion(value, known)}")
+    return value
