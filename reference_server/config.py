@@ -99,7 +99,7 @@ class ServerConfig(BaseModel):
     api_key: SecretStr | None = Field(
         None,
         min_length=1,
-        description="Key that clients must send. Better set in the environment, where other users can't see it.",
+        description="Key that clients must send; better set in the environment than in sight of other users.",
     )
     max_num_queued_reqs: int | None = Field(
         None,

@@ -11,7 +11,7 @@ from reference_server.not_built import NOT_BUILT
 from reference_server.suggest import suggestion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from pydantic_core import ErrorDetails
@@ -30,12 +30,18 @@ class _Given(NamedTuple):
     Attributes:
         name: With underscores.
         value: Not yet checked.
-        place: Where it stands, for messages.
+        spell: How settings are written in its place.
+        place: What follows in messages, such as " in serve.yaml".
     """
 
     name: str
     value: Any
-    place: str
+    spell: Callable[[str], str]
+    place: str = ""
+
+    @property
+    def label(self) -> str:
+        return self.spell(self.name) + self.place
 
 
 def load_config(
@@ -54,9 +60,9 @@ def load_config(
     given = [
         *(_from_file(file) if file is not None else ()),
         *_from_environ(environ or {}),
-        *(_Given(name, value, flag(name)) for name, value in (flags or {}).items() if value is not None),
+        *(_Given(name, value, flag) for name, value in (flags or {}).items() if value is not None),
     ]
-    faults = [fault for setting in given if (fault := _fault_of_name(setting))]
+    faults = [_fault_of_name(setting) for setting in given if setting.name not in ServerConfig.model_fields]
     if faults:
         raise ConfigError("\n".join(faults))
     merged = {setting.name: setting for setting in given}
@@ -71,16 +77,14 @@ def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def refusal(name: str, place: str) -> str:
-    """Why a setting of this name is refused.
+def unknown_flag(option: str) -> str:
+    """Why a command-line option is refused."""
+    name = option.removeprefix("--").replace("-", "_")
+    return _fault_of_name(_Given(name.removeprefix("no_"), None, flag))
 
-    Args:
-        name: With underscores.
-        place: Where it stands.
-    """
-    if name in NOT_BUILT:
-        return f"{name} ({place}) is not built yet: {NOT_BUILT[name]}; leave it out"
-    return f"{name} ({place}) is no setting{suggestion(name, ServerConfig.model_fields)}"
+
+def _variable(name: str) -> str:
+    return ENV_PREFIX + name.upper()
 
 
 def _from_file(path: Path) -> Iterable[_Given]:
@@ -97,23 +101,24 @@ def _from_file(path: Path) -> Iterable[_Given]:
         if name in seen:
             raise ConfigError(f"{path} sets {name} twice; keep one")
         seen.add(name)
-        yield _Given(name, value, str(path))
+        yield _Given(name, value, str, f" in {path}")
 
 
 def _from_environ(environ: Mapping[str, str]) -> Iterable[_Given]:
     for variable, value in environ.items():
         if variable.startswith(ENV_PREFIX) and value:
-            yield _Given(variable.removeprefix(ENV_PREFIX).lower(), value, variable)
+            yield _Given(variable.removeprefix(ENV_PREFIX).lower(), value, _variable)
 
 
-def _fault_of_name(setting: _Given) -> str | None:
-    if setting.name in ServerConfig.model_fields:
-        return None
-    return refusal(setting.name, setting.place)
+def _fault_of_name(setting: _Given) -> str:
+    if setting.name in NOT_BUILT:
+        return f"{setting.label} is not built yet: {NOT_BUILT[setting.name]}; leave it out"
+    known = {setting.spell(name) for name in ServerConfig.model_fields}
+    return f"{setting.label} is no setting{suggestion(setting.spell(setting.name), known)}"
 
 
 def _fault_of_value(error: ErrorDetails, merged: Mapping[str, _Given]) -> str:
     setting = merged[str(error["loc"][0])]
     shown = "" if setting.name == _SECRET else f" is {setting.value!r}"
     message = error["msg"].removeprefix("Value error, ").replace("Input should", "it should")
-    return f"{setting.name} ({setting.place}){shown}: {message}"
+    return f"{setting.label}{shown}: {message}"

@@ -11,7 +11,7 @@ import click
 
 from reference_server.config import ServerConfig
 from reference_server.models.errors import ModelError
-from reference_server.settings import ENV_PREFIX, ConfigError, flag, load_config, refusal
+from reference_server.settings import ENV_PREFIX, ConfigError, flag, load_config, unknown_flag
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -30,8 +30,7 @@ class _ServeCommand(click.Command):
         try:
             return super().parse_args(ctx, [_dashed(argument) for argument in args])
         except click.NoSuchOption as error:
-            name = error.option_name.removeprefix("--").removeprefix("no-").replace("-", "_")
-            raise click.UsageError(refusal(name, error.option_name), ctx) from None
+            raise click.UsageError(unknown_flag(error.option_name), ctx) from None
 
 
 def _dashed(argument: str) -> str:

@@ -37,7 +37,9 @@ def download_wheel(requirement: str, folder: Path) -> Path:
         raise PullError(f"pip took longer than {_MAX_SECONDS} s to fetch {requirement}") from error
     wheels = list(folder.glob("*.whl"))
     if done.returncode != 0 or len(wheels) != 1:
-        raise PullError(f"pip could not fetch {requirement}: {_reason(done.stderr)}")
+        raise PullError(
+            f"pip could not fetch {requirement}; is the package index within reach? pip says: {_reason(done.stderr)}"
+        )
     return wheels[0]
 
 

