@@ -1,0 +1,100 @@
+"""The command line: every field of the script is an option."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from reference_server.timetable.freeze import Freeze, parse_freeze
+from reference_server.timetable.options import Options
+from reference_server.timetable.script import Script, ScriptError, make_script
+from reference_server.timetable.server import serve
+
+if sys.platform != "win32":
+    import uvloop
+
+
+def main(args: list[str]) -> int:
+    """Run the server until SIGINT or SIGTERM.
+
+    Args:
+        args: Without the program's name.
+
+    Returns:
+        The exit code: 0, 1 if it can't run, 2 for a mistake in the options.
+    """
+    try:
+        result = _command().main(args, prog_name="timetable", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    return int(result or 0)
+
+
+def _command() -> click.Command:
+    own = [
+        click.Option(["--host"], default="127.0.0.1", show_default=True, help="Address to listen on."),
+        click.Option(["--port"], type=click.IntRange(0, 65535), default=8000, help="0 takes a free one."),
+        click.Option(["--served-model-name"], default="timetable", help="The one model."),
+        click.Option(["--seed"], type=int, default=0, help="Of all chance and of the text."),
+        click.Option(
+            ["--max-num-seqs"], type=click.IntRange(1), help="Requests served at a time; more wait."
+        ),
+        click.Option(["--freeze", "freezes"], multiple=True, help="Stand still: start+length, as 10s+500ms."),
+        click.Option(["--log"], type=click.Path(dir_okay=False, path_type=Path), help="A line per request."),
+        click.Option(["--fault", "faults"], multiple=True, help="What goes wrong: name=share, as reset=0.1."),
+    ]
+    scripted = [_script_option(field) for field in msgspec.structs.fields(Script) if field.name != "faults"]
+    return click.Command("timetable", params=[*own, *scripted], callback=_run, help=_HELP)
+
+
+_HELP = (
+    """An OpenAI-compatible server without a model: it sends tokens at scripted times and logs when it did."""
+)
+
+
+def _script_option(field: msgspec.structs.FieldInfo) -> click.Option:
+    default = "" if field.default is None else f"  [default: {field.default}]"
+    return click.Option([f"--{field.name.replace('_', '-')}"], help=default)
+
+
+def _run(faults: tuple[str, ...], freezes: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 (click's own)
+    own = {
+        name: given.pop(name) for name in ("host", "port", "served_model_name", "seed", "max_num_seqs", "log")
+    }
+    fields = {name: text for name, text in given.items() if text is not None}
+    try:
+        shares = dict(_parse_share(text) for text in faults)
+        script = make_script({**fields, "faults": shares} if shares else fields)
+        options = Options(**own, script=script, freezes=tuple(map(_parse_freeze, freezes)))
+    except ScriptError as error:
+        raise click.UsageError(str(error)) from error
+    return _serve(options)
+
+
+def _serve(options: Options) -> int:
+    try:
+        if sys.platform == "win32":
+            asyncio.run(serve(options))
+        else:
+            uvloop.run(serve(options))
+    except OSError as error:
+        raise click.ClickException(f"{error}; choose another --port, --host or --log.") from error
+    return 0
+
+
+def _parse_share(text: str) -> tuple[str, str]:
+    name, _, share = text.partition("=")
+    return name, share or "1"
+
+
+def _parse_freeze(text: str) -> Freeze:
+    try:
+        return parse_freeze(text)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
