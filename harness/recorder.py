@@ -1,0 +1,128 @@
+"""The metrics of measured requests in histograms: memory doesn't grow with tokens or requests.
+
+This is the one place where exact values become whole histogram units: microseconds, tokens, thousandths of a
+token per second.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from harness import metrics
+from harness.metrics import Missing, Unit, Values
+from harness.series import Series, all_series
+from reports.histogram import Histogram
+
+if TYPE_CHECKING:
+    from harness.record import Record
+    from harness.window import Window
+
+_STEP: Final = {Unit.NS: 1_000.0, Unit.TOKENS: 1.0, Unit.TOKENS_PER_SECOND: 0.001}
+"""One histogram unit in the metric's unit."""
+_BATCH: Final = 256
+_NO_REQUEST: Final = "no request succeeded inside the measured window"
+
+
+def step(unit: str) -> float:
+    """One histogram unit in ``unit``."""
+    return _STEP[Unit(unit)]
+
+
+class Recorder:
+    """Histograms of every series.
+
+    Args:
+        window: What is measured.
+        loop: ``open`` or ``closed``.
+    """
+
+    def __init__(self, window: Window, loop: str) -> None:
+        self.window = window
+        self.loop = loop
+        self._columns = {series: Column(series) for series in all_series(loop)}
+        if loop != "open":
+            self._columns.pop(Series("schedule_lag"))
+        self._num_buffered = 0
+
+    def add(self, record: Record) -> None:
+        """Count the values of a request that succeeded and was due inside the window; ignore any other."""
+        if not record.outcome.succeeded or not self.window.measures(record):
+            return
+        for column in self._columns.values():
+            column.add(record)
+        self._num_buffered += 1
+        if self._num_buffered >= _BATCH:
+            self._flush()
+
+    def merge(self, other: Recorder) -> None:
+        """Add all that ``other`` counted, without loss: as if one recorder had seen every request."""
+        for series, column in other.columns().items():
+            self._columns[series].merge(column)
+
+    def columns(self) -> dict[Series, Column]:
+        """What was counted, by series; up to date until the next ``add``."""
+        self._flush()
+        return self._columns
+
+    def histogram(self, metric: str, basis: str | None = None) -> Histogram:
+        """The live histogram of a series, in histogram units."""
+        return self.columns()[Series(metric, basis)].histogram
+
+    def _flush(self) -> None:
+        for column in self._columns.values():
+            column.flush()
+        self._num_buffered = 0
+
+
+class Column:
+    """One series: its histogram, and why some requests are not in it.
+
+    Attributes:
+        histogram: In histogram units.
+        missing: Requests without a value, by reason.
+        num_unfit: Values beyond the histogram's range; a run with such a value can't be trusted.
+    """
+
+    def __init__(self, series: Series) -> None:
+        self.series = series
+        self.histogram = Histogram()
+        self.missing: Counter[str] = Counter()
+        self.num_unfit = 0
+        self._metric = metrics.metric(series.metric)
+        self._step = step(self._metric.unit)
+        self._buffer: list[Values] = []
+
+    def add(self, record: Record) -> None:
+        """Take the values of one request; they are counted by the next ``flush``."""
+        values = self._metric.values(record, self.series.start_ns(record))
+        if isinstance(values, Missing):
+            self.missing[values] += 1
+        else:
+            self._buffer.append(values)
+
+    def flush(self) -> None:
+        """Count what was taken."""
+        if not self._buffer:
+            return
+        exact: np.ndarray[Any, np.dtype[np.float64]] = np.concatenate(self._buffer, dtype=np.float64)
+        self._buffer = []
+        units = np.rint(exact / self._step)
+        fits = (units >= 0) & (units <= self.histogram.layout.highest)
+        self.num_unfit += int(units.size - np.count_nonzero(fits))
+        self.histogram.record_many(units[fits].astype(np.int64))
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no sample: the commonest reason; None where there is one."""
+        if self.histogram.n:
+            return None
+        return self.missing.most_common(1)[0][0] if self.missing else _NO_REQUEST
+
+    def merge(self, other: Column) -> None:
+        """Add what ``other`` counted."""
+        self.histogram.merge(other.histogram)
+        self.missing.update(other.missing)
+        self.num_unfit += other.num_unfit

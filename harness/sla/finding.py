@@ -1,0 +1,174 @@
+"""What a run says about one rule, by the kind of the rule."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from harness import metrics
+from harness.recorder import step
+from harness.sla.statistics import (
+    MIN_BATCHES,
+    Decision,
+    decide_share,
+    mean_bounds,
+    rate_bounds,
+    samples_needed,
+    samples_needed_for_mean,
+    share_bounds,
+)
+
+if TYPE_CHECKING:
+    from harness.sla.rule import Rule
+    from harness.summary.snapshot import Snapshot
+    from reports.histogram import Histogram
+    from reports.result import Rate
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """Evidence for or against a rule.
+
+    Attributes:
+        observed: In the rule's unit; None without samples.
+        n: Number of samples behind it.
+        low: Bound from below at the stated confidence; None where there is none.
+        high: Bound from above, likewise.
+        decision: TRUE where the rule holds, FALSE where it is violated.
+        needed: Samples in all that would decide if all went on like this; None where unknown.
+        detail: What was counted, for the message.
+        reason: Why there is no sample.
+    """
+
+    observed: float | None
+    n: int
+    low: float | None = None
+    high: float | None = None
+    decision: Decision = Decision.OPEN
+    needed: int | None = None
+    detail: str = ""
+    reason: str = ""
+
+
+def find(rule: Rule, snapshot: Snapshot, confidence: float) -> Finding:
+    """Evidence of a run for or against a rule.
+
+    Args:
+        rule: The rule.
+        snapshot: The run.
+        confidence: Of the decision and of each bound, 0.5 <= confidence < 1.
+    """
+    if rule.is_rate:
+        return _of_rate(rule, snapshot, confidence)
+    series = rule.series(snapshot.loop)
+    histogram = snapshot.histograms[series]
+    if not histogram.n:
+        return Finding(observed=None, n=0, reason=snapshot.reasons[series] or "")
+    assert rule.statistic is not None
+    if rule.statistic.p is not None:
+        return _of_percentile(rule, rule.statistic.p, histogram, confidence)
+    return (
+        _of_mean(rule, histogram, confidence)
+        if rule.statistic.name == "mean"
+        else _of_extreme(rule, histogram)
+    )
+
+
+def _of_percentile(rule: Rule, p: float, histogram: Histogram, confidence: float) -> Finding:
+    """MLPerf's rule: the share of values beyond the limit against the share that may be."""
+    scale = step(metrics.metric(rule.metric).unit)
+    beyond = _count_beyond(rule, histogram, scale)
+    allowed = 1 - p / 100 if rule.operator.is_ceiling else p / 100
+    low, high = histogram.percentile_interval(p, max(2 * confidence - 1, 1e-9))
+    side = "over" if rule.operator.is_ceiling else "under"
+    return Finding(
+        observed=histogram.percentile(p) * scale,
+        n=histogram.n,
+        low=None if low is None else low * scale,
+        high=None if high is None else high * scale,
+        decision=decide_share(beyond, histogram.n, allowed, confidence),
+        needed=samples_needed(beyond, histogram.n, allowed, confidence),
+        detail=f"{beyond} of {histogram.n} {side} the limit",
+    )
+
+
+def _count_beyond(rule: Rule, histogram: Histogram, scale: float) -> int:
+    """Number of values that miss the limit, as the histogram's percentiles see them."""
+    limit = rule.limit / scale
+    up_to = math.ceil(limit) - 1 if rule.operator.strict == rule.operator.is_ceiling else math.floor(limit)
+    over = histogram.count_over(up_to)
+    return over if rule.operator.is_ceiling else histogram.n - over
+
+
+def _of_mean(rule: Rule, histogram: Histogram, confidence: float) -> Finding:
+    scale, n = step(metrics.metric(rule.metric).unit), histogram.n
+    mean = histogram.mean * scale
+    deviation = histogram.standard_deviation * scale * math.sqrt(n / max(1, n - 1))
+    bounds = mean_bounds(mean, deviation, n, confidence)
+    return Finding(
+        observed=mean,
+        n=n,
+        low=bounds and bounds[0],
+        high=bounds and bounds[1],
+        decision=_by_bounds(rule, bounds),
+        needed=samples_needed_for_mean(mean, deviation, n, rule.limit, confidence),
+        detail=f"mean of {n}",
+    )
+
+
+def _of_extreme(rule: Rule, histogram: Histogram) -> Finding:
+    """The largest or smallest value speaks of this run alone, so it needs no confidence."""
+    assert rule.statistic is not None
+    units = histogram.maximum if rule.statistic.name == "max" else histogram.minimum
+    value = units * step(metrics.metric(rule.metric).unit)
+    return Finding(
+        observed=value, n=histogram.n, decision=_of_this_run(rule, value), detail=f"of {histogram.n}"
+    )
+
+
+def _of_rate(rule: Rule, snapshot: Snapshot, confidence: float) -> Finding:
+    rate = snapshot.rates[rule.metric]
+    if rate.value is None:
+        return Finding(observed=None, n=0, reason=rate.reason or "")
+    if rate.unit == "share":
+        return _of_share(rule, rate, rate.value, confidence)
+    bounds = rate_bounds(snapshot.counts[rule.metric], snapshot.slice_s, confidence, rate.value)
+    return Finding(
+        observed=rate.value,
+        n=round(rate.numerator or 0),
+        low=bounds and bounds[0],
+        high=bounds and bounds[1],
+        decision=_by_bounds(rule, bounds),
+        detail=f"{rate.numerator:g} in {rate.denominator:.4g} s"
+        + ("" if bounds else f", too short for {MIN_BATCHES} batches of time"),
+    )
+
+
+def _of_share(rule: Rule, rate: Rate, value: float, confidence: float) -> Finding:
+    count, n = round(rate.numerator or 0), round(rate.denominator or 0)
+    beyond, allowed = (count, rule.limit) if rule.operator.is_ceiling else (n - count, 1 - rule.limit)
+    low, high = share_bounds(count, n, confidence)
+    sure = allowed == 0
+    return Finding(
+        observed=value,
+        n=n,
+        low=None if sure else low,
+        high=None if sure else high,
+        decision=_of_this_run(rule, value) if sure else decide_share(beyond, n, allowed, confidence),
+        needed=samples_needed(beyond, n, allowed, confidence),
+        detail=f"{count} of {n}",
+    )
+
+
+def _of_this_run(rule: Rule, value: float) -> Decision:
+    return Decision.TRUE if rule.holds(value) else Decision.FALSE
+
+
+def _by_bounds(rule: Rule, bounds: tuple[float, float] | None) -> Decision:
+    if bounds is None:
+        return Decision.OPEN
+    worst, best = (bounds[1], bounds[0]) if rule.operator.is_ceiling else bounds
+    if rule.holds(worst):
+        return Decision.TRUE
+    return Decision.OPEN if rule.holds(best) else Decision.FALSE

@@ -1,0 +1,96 @@
+"""The verdict of each rule and of the run, from one frozen snapshot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from harness.sla import messages
+from harness.sla.causes import causes
+from harness.sla.finding import Finding, find
+from harness.sla.statistics import Decision
+from reports.result import RuleResult, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from harness.sla.rule import Rule
+    from harness.summary.snapshot import Snapshot
+    from reports.result import ClientHealth
+
+_WORST_FIRST: Final = (Verdict.INVALID, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS)
+
+
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run comes to.
+
+    Attributes:
+        verdict: The worst of all: INVALID, FAIL, INCONCLUSIVE, PASS. None where there are no rules and
+            nothing is wrong.
+        rules: All rules, in their order.
+        causes: Why the run as a whole can't be trusted.
+    """
+
+    verdict: Verdict | None
+    rules: tuple[RuleResult, ...]
+    causes: tuple[str, ...]
+
+
+def judge(
+    rules: Iterable[Rule],
+    snapshot: Snapshot,
+    health: ClientHealth | None = None,
+    confidence: float = 0.95,
+) -> Judgement:
+    """Judge a run.
+
+    Args:
+        rules: Its objectives.
+        snapshot: What was measured.
+        health: What the harness measured of itself; None where that is not known.
+        confidence: With which a PASS or a FAIL must hold, 0.5 <= confidence < 1.
+    """
+    rules = tuple(rules)
+    results = tuple(judge_rule(rule, snapshot, health, confidence) for rule in rules)
+    found = causes(rules, snapshot, health)
+    verdicts = {result.verdict for result in results} | ({Verdict.INVALID} if found else set())
+    worst = next((verdict for verdict in _WORST_FIRST if verdict in verdicts), None)
+    return Judgement(verdict=worst, rules=results, causes=found)
+
+
+def judge_rule(
+    rule: Rule, snapshot: Snapshot, health: ClientHealth | None = None, confidence: float = 0.95
+) -> RuleResult:
+    """Judge one rule; arguments as for ``judge``."""
+    finding = find(rule, snapshot, confidence)
+    verdict, message = _verdict(rule, finding, snapshot, health, confidence)
+    undecided = verdict is Verdict.INCONCLUSIVE and finding.needed is not None
+    return RuleResult(
+        rule=str(rule),
+        metric=rule.metric,
+        observed=finding.observed,
+        limit=rule.limit,
+        unit=rule.unit,
+        verdict=verdict,
+        confidence=confidence,
+        n=finding.n,
+        low=finding.low,
+        high=finding.high,
+        more_needed=finding.needed - finding.n if undecided and finding.needed is not None else None,
+        message=message,
+    )
+
+
+def _verdict(
+    rule: Rule, finding: Finding, snapshot: Snapshot, health: ClientHealth | None, confidence: float
+) -> tuple[Verdict, str]:
+    if finding.observed is None:
+        return Verdict.INVALID, messages.without_sample(rule, finding)
+    error = None if rule.is_rate else snapshot.client_errors[rule.series(snapshot.loop)]
+    if error is not None and abs(finding.observed - rule.limit) <= error:
+        return Verdict.INVALID, messages.eaten(rule, finding, error, health)
+    if finding.decision is Decision.OPEN:
+        return Verdict.INCONCLUSIVE, messages.undecided(rule, finding, confidence)
+    verdict = Verdict.PASS if finding.decision is Decision.TRUE else Verdict.FAIL
+    return verdict, messages.decided(rule, finding, confidence)

@@ -1,0 +1,67 @@
+"""The sentence beside a verdict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.sla.statistics import Decision
+from reports.units import against, quantity
+
+if TYPE_CHECKING:
+    from harness.sla.finding import Finding
+    from harness.sla.rule import Rule
+    from reports.result import ClientHealth
+
+
+def decided(rule: Rule, finding: Finding, confidence: float) -> str:
+    """Why it holds, or is violated."""
+    observed, limit = _shown(rule, finding)
+    side = _side(rule, good=finding.decision is Decision.TRUE)
+    return f"{observed} {side} {limit}{_bound(rule, finding, confidence)}; {finding.detail}"
+
+
+def undecided(rule: Rule, finding: Finding, confidence: float) -> str:
+    """Why nothing can be said, and what would help."""
+    observed, limit = _shown(rule, finding)
+    head = f"{observed} against {limit} decides nothing with {confidence:.4g} confidence; {finding.detail}"
+    if finding.needed is None:
+        return f"{head}; run longer, or move the limit away from what is measured"
+    more = finding.needed - finding.n
+    return f"{head}; {more} more samples would decide ({finding.needed} in all) if they went on like this"
+
+
+def without_sample(rule: Rule, finding: Finding) -> str:
+    """Why there is nothing to judge."""
+    return f"no sample of {rule.metric}: {finding.reason}"
+
+
+def eaten(rule: Rule, finding: Finding, error: float, health: ClientHealth | None) -> str:
+    """Why the margin is none."""
+    observed, limit = _shown(rule, finding)
+    late = health is not None and error > 2 * health.loop_lag_p99
+    cause = "requests were sent late" if late else "its event loop lagged"
+    return (
+        f"{observed} against {limit}: the margin is not larger than the harness's own error of "
+        f"{quantity(error, rule.unit)} ({cause}); lower the rate, or give the harness a core of its own"
+    )
+
+
+def _shown(rule: Rule, finding: Finding) -> tuple[str, str]:
+    return against(finding.observed, rule.limit, rule.unit)
+
+
+def _side(rule: Rule, *, good: bool) -> str:
+    below = rule.operator.is_ceiling == good
+    strict = rule.operator.strict == good
+    return ("is below" if below else "is above") if strict else ("is at most" if below else "is at least")
+
+
+def _bound(rule: Rule, finding: Finding, confidence: float) -> str:
+    """The bound that decided: towards the limit."""
+    assert finding.observed is not None
+    high = finding.observed <= rule.limit
+    bound = finding.high if high else finding.low
+    if bound is None:
+        return ""
+    shown, _ = against(bound, rule.limit, rule.unit)
+    return f" ({'at most' if high else 'at least'} {shown} with {confidence:.4g} confidence)"

@@ -1,0 +1,156 @@
+"""What a sample says about the truth behind it, at a stated confidence c.
+
+All tests are one-sided at c, and so are the bounds: each end of an interval holds with c by itself. Hence a
+PASS is exactly a bound on the good side of the limit, and a FAIL a bound on the bad side.
+
+Counts may be fractions, so that an effective number of samples can stand in for the real one.
+
+Sources: MLPerf inference rules, appendix Early Stopping (the binomial rule); Clopper and Pearson 1934
+(shares); Student 1908 (means); David and Nagaraja, Order Statistics, 7.1 (percentiles, in
+``reports.order_statistics``).
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from scipy.special import betainc, betaincinv
+from scipy.stats import t as student
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.summary.token_arrivals import IntArray
+
+_MOST: Final = 100_000_000
+_MAX_BATCHES: Final = 20
+MIN_BATCHES: Final = 5
+
+
+class Decision(enum.Enum):
+    """Whether a statement is held to be true."""
+
+    TRUE = enum.auto()
+    FALSE = enum.auto()
+    OPEN = enum.auto()
+
+
+def chance_of_at_most(count: float, n: float, share: float) -> float:
+    """P(Bin(n, share) <= count), for fractions too."""
+    return 1.0 if count >= n else float(betainc(n - count, count + 1, 1 - share))
+
+
+def chance_of_at_least(count: float, n: float, share: float) -> float:
+    """P(Bin(n, share) >= count), for fractions too."""
+    return 1.0 if count <= 0 else float(betainc(count, n - count + 1, share))
+
+
+def decide_share(count: float, n: float, share: float, confidence: float) -> Decision:
+    """Whether no more than ``share`` of all requests are such as ``count`` of ``n`` samples were.
+
+    TRUE where so few would be improbable (at most 1 - confidence) if it were more than ``share``; FALSE where
+    so many would be if it were not.
+    """
+    if not n:
+        return Decision.OPEN
+    if count / n <= share and chance_of_at_most(count, n, share) <= 1 - confidence:
+        return Decision.TRUE
+    if count / n > share and chance_of_at_least(count, n, share) <= 1 - confidence:
+        return Decision.FALSE
+    return Decision.OPEN
+
+
+def samples_needed(count: float, n: float, share: float, confidence: float) -> int | None:
+    """How many samples in all would decide if ``count / n`` of them went on to be such.
+
+    None where no number up to a hundred millions would: the share seen is too near the limit.
+    """
+    rate = count / n if n else 0.0
+
+    def decided(size: int) -> bool:
+        return decide_share(rate * size, size, share, confidence) is not Decision.OPEN
+
+    return _first(decided, max(1, math.floor(n)))
+
+
+def _first(decided: Callable[[int], bool], start: int) -> int | None:
+    """The smallest size from ``start`` on that decides, given that all larger ones do."""
+    high = start
+    while not decided(high):
+        high *= 2
+        if high > _MOST:
+            return None
+    low = high // 2 if high > start else start - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if decided(middle) else (middle, high)
+    return high
+
+
+def share_bounds(count: float, n: float, confidence: float) -> tuple[float, float]:
+    """Clopper-Pearson bounds of a share, each with that confidence.
+
+    Args:
+        count: 0 to n.
+        n: Greater than 0.
+        confidence: 0 to 1.
+    """
+    low = 0.0 if count <= 0 else float(betaincinv(count, n - count + 1, 1 - confidence))
+    high = 1.0 if count >= n else float(betaincinv(count + 1, n - count, confidence))
+    return low, high
+
+
+def mean_bounds(mean: float, deviation: float, n: float, confidence: float) -> tuple[float, float] | None:
+    """Student's bounds of a mean, each with that confidence; None for fewer than two samples.
+
+    The mean of a few dozen latencies is near enough to normal for this; of a handful it is not, which
+    the wide t quantile of a handful makes up for in part.
+
+    Args:
+        mean: Of the samples.
+        deviation: Their standard deviation, with n - 1 below the line.
+        n: Number of independent samples.
+        confidence: 0 to 1.
+    """
+    if n < 2:
+        return None
+    reach = float(student.ppf(confidence, n - 1)) * deviation / math.sqrt(n)
+    return mean - reach, mean + reach
+
+
+def samples_needed_for_mean(
+    mean: float, deviation: float, n: float, limit: float, confidence: float
+) -> int | None:
+    """How many samples in all would tell the mean from ``limit`` if both went on as they are."""
+    margin = abs(mean - limit)
+
+    def decided(size: int) -> bool:
+        return size >= 2 and float(student.ppf(confidence, size - 1)) * deviation / math.sqrt(size) < margin
+
+    return _first(decided, max(2, math.floor(n)))
+
+
+def rate_bounds(
+    counts: IntArray, length_s: float, confidence: float, rate: float
+) -> tuple[float, float] | None:
+    """Bounds of a rate from counts in equal slices of time, by batch means; each with that confidence.
+
+    Neighbouring slices depend on each other, so up to 20 long batches are made of them. None for fewer than
+    five batches.
+
+    Args:
+        counts: One count a slice, in order.
+        length_s: Length of a slice.
+        confidence: 0 to 1.
+        rate: The rate over the whole window, about which the bounds lie.
+    """
+    per_batch = max(1, counts.size // _MAX_BATCHES)
+    num_batches = counts.size // per_batch
+    if num_batches < MIN_BATCHES:
+        return None
+    batches = counts[: num_batches * per_batch].reshape(num_batches, per_batch).sum(axis=1)
+    rates = batches / (per_batch * length_s)
+    return mean_bounds(rate, float(np.std(rates, ddof=1)), num_batches, confidence)

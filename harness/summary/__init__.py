@@ -1,0 +1,199 @@
+"""From the records of a run to its numbers.
+
+A record is added and may be forgotten. Memory doesn't grow with tokens; with requests it grows by 16 bytes
+each. The same records give the same summary, during a run and from its journal years later.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from harness.client_error import client_error_ns
+from harness.recorder import Recorder
+from harness.series import RESPONSE, Series, series_of
+from harness.summary.attainment import Attainment
+from harness.summary.error_table import ErrorTable
+from harness.summary.metric_summaries import metric_summaries
+from harness.summary.observations import Observations
+from harness.summary.request_rows import RequestRows
+from harness.summary.slices import Slices
+from harness.summary.snapshot import Snapshot
+from harness.summary.throughput import Throughput
+from harness.window import window_of
+from reports.result import ErrorClass, MetricSummary, Rate, RequestRow, Sample, TimePoint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from harness.record import Record
+    from harness.sla.rule import Rule
+    from harness.window import Window
+    from reports.result import ClientHealth
+    from scenarios.schedule import Schedule
+
+_MAX_TEXT: Final = 2_000
+_COUNTED: Final = {
+    "request_rate": "completed",
+    "output_token_rate": "output_tokens",
+    "input_token_rate": "input_tokens",
+    "goodput": "good",
+}
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of a ``reports.result.Result`` that come from records; fields as there."""
+
+    window_s: tuple[float, float]
+    outcomes: dict[str, int]
+    metrics: tuple[MetricSummary, ...]
+    rates: tuple[Rate, ...]
+    errors: tuple[ErrorClass, ...]
+    timeline: tuple[TimePoint, ...]
+    requests: tuple[RequestRow, ...]
+    num_requests: int
+    samples: tuple[Sample, ...]
+    token_source: str
+    notes: tuple[str, ...]
+
+    def fields(self) -> dict[str, Any]:
+        """As arguments of ``Result``."""
+        return {name: getattr(self, name) for name in self.__struct_fields__}
+
+
+class Summarizer:
+    """Takes the records of a run, in any order.
+
+    Args:
+        window: What is measured.
+        loop: ``open`` or ``closed``.
+        capped: Whether an open loop has a cap on requests in flight.
+        rules: Objectives; those of single requests decide what counts for goodput.
+        max_samples: How many prompts and answers to keep.
+    """
+
+    def __init__(
+        self,
+        window: Window,
+        loop: str,
+        *,
+        capped: bool = False,
+        rules: Iterable[Rule] = (),
+        max_samples: int = 3,
+    ) -> None:
+        self._window = window
+        self._loop = loop
+        self._capped = capped
+        self._rules = tuple(rules)
+        self._max_samples = max_samples
+        self._ended_ns = 0
+        self._num_succeeded = self._num_failed = 0
+        self._recorder = Recorder(window, loop)
+        self._throughput = Throughput(window)
+        self._attainment = Attainment(self._rules, loop)
+        self._slices = Slices(series_of("ttft", RESPONSE, loop))
+        self._errors = ErrorTable()
+        self._rows = RequestRows(loop)
+        self._observations = Observations()
+        self._samples: list[Sample] = []
+
+    @classmethod
+    def of_schedule(
+        cls, schedule: Schedule, *, rules: Iterable[Rule] = (), max_samples: int = 3
+    ) -> Summarizer:
+        """A summarizer of the runs of that schedule, whose arrivals are not touched."""
+        capped = schedule.max_in_flight is not None
+        return cls(window_of(schedule), schedule.loop, capped=capped, rules=rules, max_samples=max_samples)
+
+    @property
+    def num_requests(self) -> int:
+        """Records taken so far."""
+        return self._rows.num_requests
+
+    def add(self, record: Record) -> None:
+        """Take one request."""
+        inside = self._window.measures(record)
+        measured = inside and (record.outcome.succeeded or record.outcome.failed)
+        self._num_succeeded += inside and record.outcome.succeeded
+        self._num_failed += inside and record.outcome.failed
+        self._ended_ns = max(self._ended_ns, record.done_ns)
+        self._recorder.add(record)
+        self._throughput.add(record)
+        good = inside and self._attainment.add(record)
+        self._slices.add(record, good=good)
+        self._errors.add(record)
+        self._rows.add(record, measured=measured)
+        self._observations.add(record, measured=inside)
+        self._keep_sample(record)
+
+    def _keep_sample(self, record: Record) -> None:
+        if len(self._samples) < self._max_samples and record.prompt is not None and record.answer is not None:
+            prompt, answer = record.prompt[:_MAX_TEXT], record.answer[:_MAX_TEXT]
+            self._samples.append(Sample(index=record.index, prompt=prompt, answer=answer))
+
+    def snapshot(
+        self, *, ended_ns: int | None = None, interrupted: bool = False, health: ClientHealth | None = None
+    ) -> Snapshot:
+        """The run as it is now.
+
+        Args:
+            ended_ns: When the run ended; None for the end of its last request.
+            interrupted: Whether it was broken off.
+            health: What the harness measured of itself; None where that is not known.
+        """
+        ended_ns = self._ended_ns if ended_ns is None else ended_ns
+        start_ns, end_ns = self._window.closed(ended_ns, interrupted=interrupted)
+        length_ns = end_ns - start_ns
+        columns = self._recorder.columns()
+        rates = (*self._throughput.rates(length_ns), *self._attainment.rates(length_ns))
+        return Snapshot(
+            loop=self._loop,
+            capped=self._capped,
+            window_ns=(start_ns, end_ns),
+            num_requests=self.num_requests,
+            num_succeeded=self._num_succeeded,
+            num_failed=self._num_failed,
+            histograms={series: column.histogram.copy() for series, column in columns.items()},
+            reasons={series: column.reason for series, column in columns.items()},
+            num_unfit={series: column.num_unfit for series, column in columns.items()},
+            client_errors={series: self._client_error(series, health) for series in columns},
+            rates={rate.name: rate for rate in rates},
+            counts={rate: self._slices.counts(name, start_ns, end_ns) for rate, name in _COUNTED.items()},
+            slice_s=self._slices.length_ns / 1e9,
+        )
+
+    def _client_error(self, series: Series, health: ClientHealth | None) -> float | None:
+        if health is None:
+            return None
+        tokens = self._recorder.histogram("output_tokens")
+        mean = tokens.mean if tokens.n else None
+        return client_error_ns(series, health, capped=self._capped, tokens_per_request=mean)
+
+    def summary(self, snapshot: Snapshot, confidence: float = 0.95) -> Summary:
+        """Everything a report shows of the records, in agreement with ``snapshot``."""
+        start_ns, end_ns = snapshot.window_ns
+        return Summary(
+            window_s=(start_ns / 1e9, end_ns / 1e9),
+            outcomes=dict(self._observations.outcomes),
+            metrics=metric_summaries(snapshot, self._rules, confidence),
+            rates=tuple(snapshot.rates.values()),
+            errors=self._errors.classes(),
+            timeline=self._slices.points(),
+            requests=self._rows.rows(),
+            num_requests=self.num_requests,
+            samples=tuple(self._samples),
+            token_source=self._observations.token_source,
+            notes=(*self._loop_notes(), *self._observations.notes(), *self._attainment_notes()),
+        )
+
+    def _loop_notes(self) -> tuple[str, ...]:
+        if self._loop == "open":
+            return ()
+        return ("closed loop: no intended times, so response and service times are the same",)
+
+    def _attainment_notes(self) -> tuple[str, ...]:
+        if not self._attainment.num_unmeasurable or not self._attainment.has_objectives:
+            return ()
+        num = self._attainment.num_unmeasurable
+        return (f"{num} requests lack a value that an objective asks for: left out of attainment",)

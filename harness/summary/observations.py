@@ -1,0 +1,125 @@
+"""What a reader must know about the numbers: where tokens were counted, what was left out, what was cold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from harness.record import Outcome, TokenSource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from harness.record import Record
+
+_DISAGREEMENT: Final = 0.02
+_MANY_COALESCED: Final = 0.05
+_WORDS: Final = {
+    TokenSource.USAGE: "the server's usage",
+    TokenSource.TOKEN_IDS: "the token ids the server sent",
+    TokenSource.TOKENIZER: "a local tokenizer (an estimate)",
+    TokenSource.CHUNKS: "chunks, one token each (an estimate)",
+}
+
+
+class Observations:
+    """Collected over the whole run."""
+
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self._sources: Counter[TokenSource] = Counter()
+        self._num_succeeded = 0
+        self._num_cold = self._cold_ns = 0
+        self._num_unmeasured = 0
+        self._num_in_one_piece = 0
+        self._usage_tokens = self._tokens_in_chunks = 0
+        self._num_exact = self._num_assumed = 0
+        self._num_chunks = self._num_coalesced = 0
+
+    def add(self, record: Record, *, measured: bool) -> None:
+        """Look at one request."""
+        self.outcomes[record.outcome.value] += 1
+        self._num_unmeasured += not measured and record.outcome is not Outcome.CUT
+        if not record.outcome.succeeded:
+            return
+        self._num_succeeded += 1
+        self._num_cold += record.connect_ns > 0
+        self._cold_ns += record.connect_ns
+        self._num_in_one_piece += not record.streamed
+        if record.token_source is not None and record.output_tokens:
+            self._sources[record.token_source] += 1
+        if record.chunk_ns:
+            self._add_chunks(record)
+
+    def _add_chunks(self, record: Record) -> None:
+        self._num_chunks += len(record.chunk_ns)
+        self._num_coalesced += record.coalesced_chunks
+        if record.chunk_tokens_exact:
+            self._num_exact += 1
+            return
+        self._num_assumed += 1
+        if record.usage_tokens is not None:
+            self._usage_tokens += record.usage_tokens
+            self._tokens_in_chunks += sum(record.chunk_tokens)
+
+    @property
+    def token_source(self) -> str:
+        """``usage``, ``token_ids``, ``tokenizer``, ``chunks`` or ``mixed``; ``none`` without a token."""
+        if len(self._sources) > 1:
+            return "mixed"
+        return next((source.value for source in self._sources), "none")
+
+    def notes(self) -> tuple[str, ...]:
+        """One sentence each."""
+        return (
+            *self._token_notes(),
+            *self._disagreement(),
+            *self._left_out(),
+            *self._connections(),
+            *self._coalesced(),
+        )
+
+    def _token_notes(self) -> Iterator[str]:
+        if len(self._sources) == 1:
+            yield f"output tokens counted by {_WORDS[next(iter(self._sources))]}"
+        elif self._sources:
+            parts = (f"{_WORDS[source]} ({num} requests)" for source, num in self._sources.most_common())
+            yield "output tokens counted by " + ", ".join(parts)
+        if self._num_assumed and not self._num_exact:
+            yield "itl takes each chunk for one token: the server doesn't say how many a chunk holds"
+        elif self._num_assumed:
+            yield f"itl takes each chunk for one token in {self._num_assumed} requests; in the rest it knows"
+
+    def _disagreement(self) -> Iterator[str]:
+        usage, chunks = self._usage_tokens, self._tokens_in_chunks
+        if abs(usage - chunks) > _DISAGREEMENT * usage:
+            yield (
+                f"usage and chunks disagree: {usage} tokens in {chunks} chunks; tpot and rates follow usage, "
+                "itl and chunk_gap the chunks, so don't take a chunk_gap for the time of one token"
+            )
+
+    def _left_out(self) -> Iterator[str]:
+        if self._num_unmeasured:
+            yield f"{self._num_unmeasured} requests were due in warm-up or cool-down and are not measured"
+        if cut := self.outcomes[Outcome.CUT]:
+            yield f"{cut} requests were cut off by the end of the run: in no latency and no error rate"
+        if empty := self.outcomes[Outcome.OK_EMPTY]:
+            yield f"{empty} of {self._num_succeeded} answers held no token: in no statistics of tokens"
+        if self._num_in_one_piece:
+            yield (
+                f"{self._num_in_one_piece} of {self._num_succeeded} answers came in one piece and not as a "
+                "stream: they have no ttft and no time between tokens"
+            )
+
+    def _connections(self) -> Iterator[str]:
+        if self._num_cold:
+            mean_ms = self._cold_ns / self._num_cold / 1e6
+            yield (
+                f"{self._num_cold} of {self._num_succeeded} requests opened a new connection "
+                f"({mean_ms:.3g} ms on average), which is part of their ttft"
+            )
+
+    def _coalesced(self) -> Iterator[str]:
+        if self._num_coalesced > _MANY_COALESCED * self._num_chunks:
+            share = 100 * self._num_coalesced / self._num_chunks
+            yield f"{share:.0f} % of the chunks came in one socket read with the chunk before: their gap is 0"

@@ -1,0 +1,128 @@
+"""The run over time: a bounded number of slices that grow longer as the run does."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from harness.metrics import Missing, metric
+from harness.summary.in_flight import peaks_in_flight
+from harness.summary.slice_histograms import SliceHistograms
+from harness.summary.token_arrivals import IntArray, token_arrivals
+from reports.result import TimePoint
+
+if TYPE_CHECKING:
+    from harness.record import Record
+    from harness.series import Series
+
+_FIRST_LENGTH_NS: Final = 50_000_000
+_MAX_SLICES: Final = 128
+_BATCH: Final = 256
+_COUNTS: Final = ("sent", "completed", "failed", "good", "output_tokens", "input_tokens")
+
+
+class Slices:
+    """Counts and histograms over time, of the whole run, warm-up included.
+
+    Two neighbours become one, and slices twice as long, whenever there are more than 128; so a run has 64 to
+    128 of them, or fewer where it is shorter than 3.2 s. Beside them stand 16 bytes for each request.
+
+    Args:
+        ttft: The series shown as TTFT.
+        max_slices: An even number.
+    """
+
+    def __init__(self, ttft: Series, max_slices: int = _MAX_SLICES) -> None:
+        self.length_ns = _FIRST_LENGTH_NS
+        self._ttft_series = ttft
+        self._max_slices = max_slices
+        self._counts = {name: np.zeros(max_slices, np.int64) for name in _COUNTS}
+        self._ttft = SliceHistograms(max_slices)
+        self._itl = SliceHistograms(max_slices)
+        self._sent_ns, self._done_ns = array("q"), array("q")
+        self._last_ns = 0
+
+    def add(self, record: Record, *, good: bool) -> None:
+        """Put a request where it belongs in time.
+
+        Args:
+            record: The request.
+            good: Whether it is a measured one that met its objectives.
+        """
+        self._reach(record)
+        self._count("completed", record.done_ns, record.outcome.succeeded)
+        self._count("failed", record.done_ns, record.outcome.failed)
+        self._count("good", record.due_ns, good)
+        if record.sent_ns is not None:
+            self._count("sent", record.sent_ns, 1)
+            self._sent_ns.append(record.sent_ns)
+            self._done_ns.append(record.done_ns)
+        if not record.outcome.failed:
+            self._add_tokens(record)
+
+    def _add_tokens(self, record: Record) -> None:
+        at_ns, tokens = token_arrivals(record)
+        np.add.at(self._counts["output_tokens"], at_ns // self.length_ns, tokens)
+        if record.chunk_ns:
+            self._count("input_tokens", record.chunk_ns[0], record.prompt_tokens or 0)
+        if record.outcome.succeeded and record.streamed and record.chunk_ns:
+            self._add_latencies(record)
+
+    def _add_latencies(self, record: Record) -> None:
+        first_ns = record.chunk_ns[0]
+        self._ttft.add(np.array([first_ns]), np.array([first_ns - self._ttft_series.start_ns(record)]))
+        gaps = metric("itl").values(record, first_ns)
+        if not isinstance(gaps, Missing):
+            tokens = np.maximum(np.array(record.chunk_tokens[1:], np.int64), 1)
+            self._itl.add(np.repeat(np.array(record.chunk_ns[1:], np.int64), tokens), np.asarray(gaps))
+        if self._ttft.num_buffered >= _BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._ttft.flush(self.length_ns)
+        self._itl.flush(self.length_ns)
+
+    def _count(self, name: str, at_ns: int, count: int) -> None:
+        self._counts[name][at_ns // self.length_ns] += count
+
+    def _reach(self, record: Record) -> None:
+        """Make the slices long enough for every time of the record."""
+        last_ns = max(record.done_ns, record.due_ns, *record.chunk_ns[-1:])
+        self._last_ns = max(self._last_ns, last_ns)
+        while last_ns // self.length_ns >= self._max_slices:
+            self._flush()
+            self.length_ns *= 2
+            self._counts = {name: _paired(counts) for name, counts in self._counts.items()}
+            self._ttft.pair()
+            self._itl.pair()
+
+    def counts(self, name: str, start_ns: int, end_ns: int) -> IntArray:
+        """The counts of the whole slices between two instants: one of ``good``, ``completed``, ...."""
+        first, last = -(-start_ns // self.length_ns), end_ns // self.length_ns
+        return self._counts[name][first : max(first, last)]
+
+    def points(self) -> tuple[TimePoint, ...]:
+        """One point a slice, up to the last thing that happened; at least one."""
+        self._flush()
+        num = self._last_ns // self.length_ns + 1
+        in_flight = peaks_in_flight(self._sent_ns, self._done_ns, np.arange(num + 1) * self.length_ns)
+        return tuple(self._point(i, int(in_flight[i])) for i in range(num))
+
+    def _point(self, i: int, in_flight: int) -> TimePoint:
+        return TimePoint(
+            start_s=i * self.length_ns / 1e9,
+            length_s=self.length_ns / 1e9,
+            in_flight=in_flight,
+            sent=int(self._counts["sent"][i]),
+            completed=int(self._counts["completed"][i]),
+            failed=int(self._counts["failed"][i]),
+            output_tokens=int(self._counts["output_tokens"][i]),
+            ttft=self._ttft.percentiles(i),
+            itl=self._itl.percentiles(i),
+        )
+
+
+def _paired(counts: IntArray) -> IntArray:
+    return np.concatenate([counts.reshape(-1, 2).sum(axis=1), np.zeros(counts.size // 2, np.int64)])

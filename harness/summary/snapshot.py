@@ -1,0 +1,50 @@
+"""A run as it is judged and shown: nothing of it changes any more."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from harness.series import Series
+    from harness.summary.token_arrivals import IntArray
+    from reports.histogram import Histogram
+    from reports.result import Rate
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """The measured window of a run.
+
+    Attributes:
+        loop: ``open`` or ``closed``.
+        capped: Whether requests waited for a place in flight on purpose.
+        window_ns: Its start and end.
+        num_requests: Requests of the whole run.
+        num_succeeded: Of the measured ones.
+        num_failed: Of the measured ones.
+        histograms: By series, in histogram units (``harness.recorder.step``).
+        reasons: By series, why there is no sample; None where there is one.
+        num_unfit: Values that no histogram could hold, by series.
+        client_errors: By series, how far the harness moved its values, in ns; None where it didn't or where
+            nothing is known of it.
+        rates: Rates and shares by name.
+        counts: By name of the rate per second, what was counted in each slice of the window.
+        slice_s: Length of these slices.
+    """
+
+    loop: str
+    capped: bool
+    window_ns: tuple[int, int]
+    num_requests: int
+    num_succeeded: int
+    num_failed: int
+    histograms: Mapping[Series, Histogram]
+    reasons: Mapping[Series, str | None]
+    num_unfit: Mapping[Series, int]
+    client_errors: Mapping[Series, float | None]
+    rates: Mapping[str, Rate]
+    counts: Mapping[str, IntArray]
+    slice_s: float

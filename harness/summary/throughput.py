@@ -1,0 +1,83 @@
+"""What arrived inside the measured window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.rates import UNITS
+from harness.record import Outcome
+from harness.summary.token_arrivals import token_arrivals
+from reports.result import Rate
+
+if TYPE_CHECKING:
+    from harness.record import Record
+    from harness.window import Window
+
+IN_WARM_UP = "the run ended before the measured window began"
+
+
+class Throughput:
+    """Counts of requests and tokens by their arrival, for rates.
+
+    A request counts when its answer was complete, its prompt when its first token came. Tokens of a request
+    that the end of the run cut off count; those of a failed request don't.
+    """
+
+    def __init__(self, window: Window) -> None:
+        self._window = window
+        self._requests = 0
+        self._output_tokens = 0
+        self._input_tokens = 0
+        self._unknown_output = 0
+        self._unknown_input = 0
+
+    def add(self, record: Record) -> None:
+        """Count what of the request lies inside the window."""
+        if record.outcome.failed:
+            return
+        if record.outcome.succeeded and self._window.contains(record.done_ns):
+            self._requests += 1
+            self._unknown_output += record.output_tokens is None and record.outcome is not Outcome.OK_EMPTY
+        self._add_prompt(record)
+        self._add_output(record)
+
+    def _add_prompt(self, record: Record) -> None:
+        arrival = record.chunk_ns[0] if record.chunk_ns else record.done_ns
+        if not self._window.contains(arrival) or not (record.chunk_ns or record.outcome.succeeded):
+            return
+        self._input_tokens += record.prompt_tokens or 0
+        self._unknown_input += record.prompt_tokens is None
+
+    def _add_output(self, record: Record) -> None:
+        at_ns, tokens = token_arrivals(record)
+        start_ns, end_ns = self._window.start_ns, self._window.end_ns
+        inside = at_ns >= start_ns if end_ns is None else (at_ns >= start_ns) & (at_ns < end_ns)
+        self._output_tokens += int(tokens[inside].sum())
+
+    def rates(self, window_ns: int) -> tuple[Rate, ...]:
+        """Request rate and token rates over a window of that length."""
+        return (
+            per_second("request_rate", self._requests, window_ns),
+            self._token_rate("output_token_rate", self._output_tokens, self._unknown_output, window_ns),
+            self._token_rate("input_token_rate", self._input_tokens, self._unknown_input, window_ns),
+        )
+
+    @staticmethod
+    def _token_rate(name: str, tokens: int, num_unknown: int, window_ns: int) -> Rate:
+        if num_unknown:
+            reason = f"{num_unknown} requests have an unknown number of tokens"
+            return Rate(name=name, unit=UNITS[name], value=None, numerator=tokens, reason=reason)
+        return per_second(name, tokens, window_ns)
+
+
+def per_second(name: str, count: int, window_ns: int) -> Rate:
+    """``count`` over a window of that length; None where it has no length."""
+    seconds = window_ns / 1e9
+    return Rate(
+        name=name,
+        unit=UNITS[name],
+        value=count / seconds if window_ns else None,
+        numerator=count,
+        denominator=seconds,
+        reason=None if window_ns else IN_WARM_UP,
+    )

@@ -1,0 +1,29 @@
+"""When the tokens of a request arrived."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from harness.record import Record
+
+IntArray: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
+
+
+def token_arrivals(record: Record) -> tuple[IntArray, IntArray]:
+    """Instants in ns and the number of tokens that arrived at each; together exactly ``output_tokens``.
+
+    Where the chunks' own counts add up to something else (one chunk held several tokens, or some tokens had
+    no text), ``output_tokens`` are shared out among the chunks in proportion. An answer in one piece arrives
+    when it is done.
+    """
+    if not record.output_tokens:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    if not record.chunk_ns:
+        return np.array([record.done_ns], np.int64), np.array([record.output_tokens], np.int64)
+    running = np.cumsum(np.array(record.chunk_tokens, np.int64))
+    if running[-1] != record.output_tokens:
+        running = running * record.output_tokens // max(1, int(running[-1]))
+    return np.array(record.chunk_ns, np.int64), np.diff(running, prepend=0)
