@@ -133,7 +133,7 @@ class Answer:
         return Choice(
             index,
             engine_request,
-            IncrementalDetokenizer(context.tokenizer, skip_special_tokens=fields.skip_special_tokens),
+            IncrementalDetokenizer(context.tokenizer, fields.skip_special_tokens, prompt),
             StopStrings(fields.stop_strings, include=fields.include_stop_str_in_output)
             if fields.stop_strings
             else None,
@@ -148,6 +148,7 @@ class Answer:
                 if delta is not None:
                     collected[delta.index].add(delta)
         content = {
+            "id": self._head["id"],
             "object": self._endpoint.object,
             **self._head,
             "choices": [self._render(choice) for choice in collected],

@@ -43,7 +43,8 @@ class AuthMiddleware:
         return path == "/v1" or path.startswith("/v1/")
 
     def _has_key(self, scope: Scope) -> bool:
-        scheme, _, key = Headers(scope=scope).get("authorization", "").partition(" ")
+        header: str = Headers(scope=scope).get("authorization", "")
+        scheme, _, key = header.partition(" ")
         # Digests of equal length: the comparison tells nothing by its time, not even the key's length.
         return hmac.compare_digest(_digest(key.strip()), self._digest) and scheme.lower() == "bearer"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 MAX_BODY_BYTES = 8 * 1024 * 1024
 MAX_PAUSE_S = 10.0
+DISCARD_S = 1.0
+DISCARD_PAUSE_S = 0.2
 CLOSE = {"connection": "close"}
 
 T = TypeVar("T", bound=BaseModel)
@@ -41,7 +44,7 @@ async def read_body(request: Request) -> bytes:
         raise ApiError(415, "The body is compressed; send it without content-encoding.", headers=CLOSE)
     announced = request.headers.get("content-length", "0")
     if announced.isdigit() and int(announced) > MAX_BODY_BYTES:
-        raise _too_large()
+        raise await _too_large(request)
     chunks: list[bytes] = []
     size, more = 0, True
     while more:
@@ -49,7 +52,7 @@ async def read_body(request: Request) -> bytes:
         chunks.append(chunk)
         size += len(chunk)
         if size > MAX_BODY_BYTES:
-            raise _too_large()
+            raise await _too_large(request)
     return b"".join(chunks)
 
 
@@ -79,5 +82,17 @@ async def _next_chunk(request: Request) -> tuple[bytes, bool]:
     return message.get("body", b""), message.get("more_body", False)
 
 
-def _too_large() -> ApiError:
+async def _too_large(request: Request) -> ApiError:
+    if "expect" not in request.headers:  # one who asks first has sent nothing yet
+        await _discard(request)
     return ApiError(413, f"The body is larger than {MAX_BODY_BYTES} bytes; send less.", headers=CLOSE)
+
+
+async def _discard(request: Request) -> None:
+    """Drop what is still coming, for a moment: closing on unread data would destroy the reply on its way."""
+    more = True
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(DISCARD_S):
+            while more:
+                message = await asyncio.wait_for(request.receive(), DISCARD_PAUSE_S)
+                more = message.get("more_body", False)

@@ -1,4 +1,4 @@
-"""Every error leaves as ``{"error": {"message", "type", "param", "code"}}`` and shows nothing of the inside."""
+"""Errors leave as ``{"error": {message, type, param, code}}`` and show no part of the inside."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Frames:
         *,
         with_token_ids: bool = False,
     ) -> None:
-        start = encode({**head, "object": shape.object})[:-1]
+        start = encode({"id": head["id"], "object": shape.object, **head})[:-1]
         self._start = b"data: " + start + b',"choices":['
         self._shape = shape
         self._fingerprint = b',"system_fingerprint":' + encode(fingerprint)

@@ -27,8 +27,14 @@ async def health(request: Request) -> Response:
     return Response()
 
 
-@router.api_route("/ping", methods=["GET", "POST"])
+@router.get("/ping")
 async def ping(request: Request) -> Response:
+    """The same as ``/health``."""
+    return await health(request)
+
+
+@router.post("/ping")
+async def post_ping(request: Request) -> Response:
     """The same as ``/health``."""
     return await health(request)
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reference_server.api.errors import bad_request
 from reference_server.text.chat_template import ChatTemplateError
 
 if TYPE_CHECKING:
     from reference_server.api.context import Context
-    from reference_server.api.protocol.chat import ChatTemplateFields, Message
+    from reference_server.api.protocol.chat import ChatTemplateFields
     from reference_server.api.protocol.generation import GenerationFields
 
 LONG_TEXT_CHARS = 4096
+RESERVED = {"self", "messages", "add_generation_prompt", "continue_final_message"}
 
 
 async def chat_prompt(context: Context, fields: ChatTemplateFields) -> list[int]:
@@ -29,12 +30,14 @@ def render_chat(context: Context, fields: ChatTemplateFields) -> str:
     """The conversation as text."""
     if context.chat_template is None:
         raise bad_request("This model has no chat template; use /v1/completions.", "messages")
-    kwargs = {**fields.chat_template_kwargs}
+    kwargs = dict(fields.chat_template_kwargs)
+    if taken := RESERVED & kwargs.keys():
+        raise bad_request(f"chat_template_kwargs can't hold {min(taken)}.", "chat_template_kwargs")
     if fields.reasoning_effort is not None:
         kwargs.setdefault("reasoning_effort", fields.reasoning_effort)
     try:
         return context.chat_template.render(
-            [_plain(message) for message in fields.messages],
+            [{"content": None, **message.model_dump(exclude_unset=True)} for message in fields.messages],
             add_generation_prompt=fields.add_generation_prompt,
             continue_final_message=fields.continue_final_message,
             **kwargs,
@@ -73,15 +76,3 @@ def truncate(context: Context, token_ids: list[int], fields: GenerationFields) -
     if fields.truncation_side == "right":
         return token_ids[:keep]
     return token_ids[max(0, len(token_ids) - keep) :]
-
-
-def _plain(message: Message) -> dict[str, Any]:
-    plain = {"content": "", **message.model_dump(exclude_none=True)}
-    if isinstance(message.content, list):
-        for part in message.content:
-            if part.type != "text":
-                raise bad_request(
-                    f"Content of type {part.type[:64]!r} can't be read here; send text.", "messages"
-                )
-        plain["content"] = "\n".join(part.text for part in message.content)
-    return plain

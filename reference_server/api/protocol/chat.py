@@ -9,22 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 from reference_server.api.protocol.generation import MAX_LOGPROBS, GenerationFields, require
 
 
-class ContentPart(BaseModel):
-    """A piece of a message. Only text can be read."""
-
-    model_config = ConfigDict(extra="allow")
-
-    type: str
-    text: str = ""
-
-
 class Message(BaseModel):
     """A turn of the conversation; what else it holds is passed to the chat template."""
 
     model_config = ConfigDict(extra="allow")
 
     role: str
-    content: str | list[ContentPart] | None = None
+    content: str | list[dict[str, Any]] | None = None
 
 
 class ChatTemplateFields(BaseModel):

@@ -30,7 +30,7 @@ class EchoEngine:
         self.info = EngineInfo(
             max_model_len=max_model_len,
             vocab_size=512,
-            eos_token_ids=(0,),
+            eos_token_ids=(1,),
             num_blocks=NUM_BLOCKS,
             block_size=16,
             dtype="float32",
@@ -38,7 +38,7 @@ class EchoEngine:
         )
         self._step_s = step_s
         self._running: dict[str, tuple[EngineRequest, int]] = {}
-        self._num_steps = 0
+        self._num_steps = self._step_tokens = 0
         self._generation_tokens = 0
 
     @property
@@ -49,7 +49,7 @@ class EchoEngine:
             num_free_blocks=NUM_BLOCKS - len(self._running),
             num_steps=self._num_steps,
             generation_tokens=self._generation_tokens,
-            step_tokens=len(self._running),
+            step_tokens=self._step_tokens,
             last_step_ns=time.monotonic_ns(),
         )
 
@@ -70,6 +70,7 @@ class EchoEngine:
     def step(self) -> list[EngineOutput]:
         time.sleep(self._step_s)
         self._num_steps += 1
+        self._step_tokens = len(self._running)
         return [self._advance(request, position) for request, position in list(self._running.values())]
 
     def _advance(self, request: EngineRequest, position: int) -> EngineOutput:
