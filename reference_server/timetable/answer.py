@@ -27,6 +27,9 @@ class _State(enum.Enum):
     ENDED = enum.auto()
 
 
+_ENDED = _State.ENDED
+
+
 class Answer:
     """Serves one request.
 
@@ -88,30 +91,27 @@ class Answer:
         self._state = _State.SERVED
         self._entry.start_ns = start_ns
         self._writes = self._make_writes(start_ns)
-        if self._take_next():
-            self._wheel.add(self._due_ns, self._write_due)
-        else:
-            self._complete(start_ns)
-
-    def _take_next(self) -> bool:
         write = next(self._writes, None)
         if write is None:
-            return False
+            self._complete(start_ns)
+            return
         self._due_ns, self._data, self._num_tokens = write
-        return True
+        self._wheel.add(self._due_ns, self._write_due)
 
     def _write_due(self) -> None:
         """The hot path: write what is due at this instant, render what comes next."""
         due_ns = self._due_ns
         for _ in range(_MAX_WRITES_IN_ONE_GO):
-            if self._state is _State.ENDED:
+            if self._state is _ENDED:
                 return
             stamp = monotonic_ns()
             self._connection.write(self._data)
             self._note(stamp)
-            if not self._take_next():
+            write = next(self._writes, None)
+            if write is None:
                 self._complete(stamp)
                 return
+            self._due_ns, self._data, self._num_tokens = write
             if self._due_ns > due_ns:
                 break
         self._wheel.add(self._due_ns, self._write_due)
@@ -122,8 +122,9 @@ class Answer:
             entry.token_ns.append(stamp)
         elif num_tokens:
             entry.token_ns.extend([stamp] * num_tokens)
-        if stamp - self._due_ns > entry.max_late_ns:
-            entry.max_late_ns = stamp - self._due_ns
+        late_ns = stamp - self._due_ns
+        if late_ns > entry.max_late_ns:
+            entry.max_late_ns = late_ns
         if entry.headers_ns is None:
             entry.headers_ns = stamp
 

@@ -30,6 +30,10 @@ class Plan:
         fault: What goes wrong, None if nothing does.
         ttft_ns: From the start of service to the first token.
         num_tokens: Tokens to send, were there no fault.
+        num_sent: Tokens that will be sent, a fault reckoned with.
+        num_thoughts: Of these, the ones thought before the answer.
+        ends_well: All tokens are sent, then what belongs after them.
+        ends_silently: Nothing more is sent after the last token, not even the end of the body.
         finish_reason: ``length`` when the request's limit ends the answer.
         text_offset: Where in the vocabulary its words begin.
     """
@@ -44,22 +48,11 @@ class Plan:
         self.ttft_ns = round(ttft_ns * script.tail_factor) if in_tail else ttft_ns
         wanted = script.tokens if script.tokens is not None else max_tokens
         self.num_tokens = _limited(DEFAULT_TOKENS if wanted is None else wanted, max_tokens)
+        self.ends_well = self.fault not in AFTER_TOKENS
+        self.ends_silently = self.fault in SILENT
+        self.num_sent = self.num_tokens if self.ends_well else min(self.num_tokens, script.fault_after)
+        self.num_thoughts = min(script.reasoning_tokens, self.num_sent)
         self.finish_reason = self._finish_reason(max_tokens)
-
-    @property
-    def num_sent(self) -> int:
-        """Tokens that will be sent, a fault reckoned with."""
-        return self.num_tokens if self.ends_well else min(self.num_tokens, self._script.fault_after)
-
-    @property
-    def ends_well(self) -> bool:
-        """True if all tokens are sent, then what belongs after them."""
-        return self.fault not in AFTER_TOKENS
-
-    @property
-    def ends_silently(self) -> bool:
-        """True if nothing more is sent after the last token, not even the end of the body."""
-        return self.fault in SILENT
 
     @property
     def headers_delay_ns(self) -> int:
@@ -81,8 +74,7 @@ class Plan:
 
     def sizes(self) -> Iterator[int]:
         """Tokens in each event sent; no event holds both a thought and the answer."""
-        thoughts = min(self._script.reasoning_tokens, self.num_sent)
-        for part in (thoughts, self.num_sent - thoughts):
+        for part in (self.num_thoughts, self.num_sent - self.num_thoughts):
             full, rest = divmod(part, self._script.tokens_per_chunk)
             for _ in range(full):
                 yield self._script.tokens_per_chunk

@@ -39,10 +39,17 @@ class Ask(NamedTuple):
 
 
 class _Voice(NamedTuple):
-    """What stands before and after the text of a token in a choice."""
+    """An event but for the text of its tokens.
+
+    Attributes:
+        before: Up to the text.
+        after: From the text to the end of the delta.
+        plain_end: From the text to the end of an event that is like most.
+    """
 
     before: bytes
     after: bytes
+    plain_end: bytes
 
 
 class Rendering:
@@ -65,10 +72,12 @@ class Rendering:
         self._event_end = self._line_end * 2
         envelope = self._envelope("chat.completion.chunk" if ask.chat else "text_completion")
         self._head = self._field + msgspec.json.encode(envelope)[:-1] + b',"choices":['
-        self._plain_tail = b',"logprobs":null,"finish_reason":null}]}' + self._event_end
-        self._varying = ask.token_ids or ask.running_usage
-        self._answer_voice = _voice(ask, script)
-        self._thought_voice = _delta_voice(script.reasoning_field) if ask.chat else self._answer_voice
+        self._offset = plan.text_offset
+        self._first_positions = (0, plan.num_thoughts)
+        self._calls_tool = ask.chat and script.answer == "tool_call"
+        self._varies = ask.token_ids or ask.running_usage or self._calls_tool
+        self._answer = self._voice("refusal" if script.answer == "refusal" else "content")
+        self._thought = self._voice(script.reasoning_field)
 
     def role_event(self) -> bytes:
         """The chat event that names the assistant and bears no token."""
@@ -78,14 +87,19 @@ class Rendering:
 
     def token_event(self, position: int, num_tokens: int, *, last: bool) -> bytes:
         """The event that bears so many tokens from ``position`` (from 0) on."""
+        voice = self._thought if position < self._plan.num_thoughts else self._answer
+        if last or self._varies:
+            return self._rare_event(voice, position, num_tokens, last=last)
+        if position in self._first_positions:
+            return voice.before + self._text(position, num_tokens) + voice.plain_end
+        return voice.before + self._vocabulary.text(self._offset + position, num_tokens) + voice.plain_end
+
+    def _rare_event(self, voice: _Voice, position: int, num_tokens: int, *, last: bool) -> bytes:
         reason = self._plan.finish_reason if last else None
-        if self._script.answer == "tool_call" and self._ask.chat and position >= self._num_thoughts:
-            before, text, after = self._tool_call(position, num_tokens)
-        else:
-            before, after = self._thought_voice if position < self._num_thoughts else self._answer_voice
-            text = self._text(position, num_tokens)
-        tail = self._tail(position, num_tokens, reason) if self._varying or last else self._plain_tail
-        return b"".join((self._head, before, text, after, tail))
+        tail = self._tail(position, num_tokens, reason)
+        if voice is self._answer and self._calls_tool:
+            return self._head + self._tool_call(position, num_tokens) + tail
+        return voice.before + self._text(position, num_tokens) + voice.after + tail
 
     def finish_event(self) -> bytes:
         """An event that bears a finish_reason and no token."""
@@ -118,7 +132,7 @@ class Rendering:
             "total_tokens": prompt + num_tokens,
         }
         if self._script.reasoning_tokens:
-            thoughts = min(num_tokens, self._num_thoughts)
+            thoughts = min(num_tokens, self._plan.num_thoughts)
             usage["completion_tokens_details"] = {"reasoning_tokens": thoughts}
         return usage
 
@@ -133,16 +147,19 @@ class Rendering:
         }
         return msgspec.json.encode({**answer, "choices": [choice], "usage": self.usage(self._plan.num_sent)})
 
-    @property
-    def _num_thoughts(self) -> int:
-        return min(self._script.reasoning_tokens, self._plan.num_sent)
-
     def _envelope(self, kind: str) -> dict[str, Any]:
         return {"id": self._id, "object": kind, "created": self._created, "model": self._ask.model}
 
+    def _voice(self, field: str) -> _Voice:
+        before, after = b'{"index":0,"text":"', b'"'
+        if self._ask.chat:
+            before, after = b'{"index":0,"delta":{"' + field.encode() + b'":"', b'"}'
+        plain_tail = b',"logprobs":null,"finish_reason":null}]}' + self._event_end
+        return _Voice(self._head + before, after, after + plain_tail)
+
     def _text(self, position: int, num_tokens: int) -> bytes:
-        text = self._vocabulary.text(self._plan.text_offset + position, num_tokens)
-        return text if position and position != self._num_thoughts else text[1:]
+        text = self._vocabulary.text(self._offset + position, num_tokens)
+        return text[1:] if position in self._first_positions else text
 
     def _tail(self, position: int, num_tokens: int, reason: str | None) -> bytes:
         """The end of an event, from logprobs on."""
@@ -150,31 +167,31 @@ class Rendering:
         if reason is not None:
             choice += b',"stop_reason":null'
         if self._ask.token_ids:
-            ids = self._vocabulary.ids(self._plan.text_offset + position, num_tokens)
+            ids = self._vocabulary.ids(self._offset + position, num_tokens)
             choice += b',"token_ids":' + msgspec.json.encode(ids)
         event = b"}]"
         if self._ask.running_usage:
             event += b',"usage":' + msgspec.json.encode(self.usage(position + num_tokens))
         return choice + event + b"}" + self._event_end
 
-    def _tool_call(self, position: int, num_tokens: int) -> tuple[bytes, bytes, bytes]:
+    def _tool_call(self, position: int, num_tokens: int) -> bytes:
         """The first token is the function's name, the others are its arguments, valid JSON in the end."""
-        first, last = position == self._num_thoughts, position + num_tokens >= self._plan.num_tokens
-        opening = b""
-        if first:
-            opening = b'"id":"call-' + self._id.encode() + b'","type":"function",'
-        name = b'"name":"' + TOOL_NAME.encode() + b'",' if first else b""
-        before = b'{"index":0,"delta":{"tool_calls":[{"index":0,' + opening + b'"function":{' + name
-        text = b'{\\"text\\":\\"' if first else b""
-        spoken = num_tokens - 1 if first else num_tokens
+        begins, spoken = b"", num_tokens
+        text = b""
+        if position == self._plan.num_thoughts:
+            call_id = f'"id":"call-{self._id}","type":"function",'
+            begins, spoken = call_id.encode(), num_tokens - 1
+            text = b'{\\"text\\":\\"'
         if spoken:
-            text += self._vocabulary.text(self._plan.text_offset + position, spoken)
-        if last:
+            text += self._vocabulary.text(self._offset + position + num_tokens - spoken, spoken)
+        if position + num_tokens == self._plan.num_tokens:
             text += b'\\"}'
-        return before + b'"arguments":"', text, b'"}}]}'
+        name = b'"name":"' + TOOL_NAME.encode() + b'",' if begins else b""
+        function = b'"function":{' + name + b'"arguments":"' + text + b'"}'
+        return b'{"index":0,"delta":{"tool_calls":[{"index":0,' + begins + function + b"}]}"
 
     def _whole_choice(self) -> dict[str, Any]:
-        thoughts, num_tokens = self._num_thoughts, self._plan.num_sent
+        thoughts, num_tokens = self._plan.num_thoughts, self._plan.num_sent
         text = self._text(thoughts, num_tokens - thoughts).decode() if num_tokens > thoughts else ""
         if not self._ask.chat:
             return {"text": text}
@@ -190,13 +207,3 @@ class Rendering:
             function = {"name": TOOL_NAME, "arguments": arguments}
             return {"tool_calls": [{"id": f"call-{self._id}", "type": "function", "function": function}]}
         return {"refusal": text} if self._script.answer == "refusal" else {"content": text}
-
-
-def _voice(ask: Ask, script: Script) -> _Voice:
-    if not ask.chat:
-        return _Voice(b'{"index":0,"text":"', b'"')
-    return _delta_voice("refusal" if script.answer == "refusal" else "content")
-
-
-def _delta_voice(field: str) -> _Voice:
-    return _Voice(b'{"index":0,"delta":{"' + field.encode() + b'":"', b'"}')
