@@ -22,10 +22,7 @@ _DEFAULT_BLOCK_SIZE = {"cpu": 32, "cuda": 16}
 
 def resolve_block_size(config: EngineConfig, device: torch.device) -> int:
     """Tokens a block holds."""
-    block_size = config.block_size or _DEFAULT_BLOCK_SIZE[device.type]
-    if block_size < 1:
-        raise EngineConfigError(f"block_size is {block_size}; it must be at least 1")
-    return block_size
+    return config.block_size or _DEFAULT_BLOCK_SIZE[device.type]
 
 
 def resolve_num_blocks(config: EngineConfig, device: torch.device, block_bytes: int, max_blocks: int) -> int:
@@ -35,9 +32,8 @@ def resolve_num_blocks(config: EngineConfig, device: torch.device, block_bytes: 
         EngineConfigError: Not even one block fits.
     """
     if config.num_gpu_blocks_override is not None:
-        num_blocks = config.num_gpu_blocks_override
-    else:
-        num_blocks = min(_pool_bytes(config, device) // block_bytes, max_blocks)
+        return config.num_gpu_blocks_override
+    num_blocks = min(_pool_bytes(config, device) // block_bytes, max_blocks)
     if num_blocks < 1:
         raise EngineConfigError(
             "no memory is left for KV blocks; raise "

@@ -21,6 +21,15 @@ if TYPE_CHECKING:
     from reference_server.engine.config import EngineConfig
     from reference_server.models.checkpoint import Checkpoint
 
+_LIMITS = (
+    "block_size",
+    "max_model_len",
+    "max_num_seqs",
+    "max_num_batched_tokens",
+    "num_gpu_blocks_override",
+    "cpu_threads",
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedModel:
@@ -38,6 +47,7 @@ def load_model(config: EngineConfig) -> LoadedModel:
         ModelError: The model can't be loaded.
         UnsupportedQuantizationError, UnsupportedBackendError: A name is not built.
     """
+    _check_limits(config)
     device = resolve_device(config)
     set_threads(config, device)
     dtype = resolve_dtype(config, device)
@@ -64,6 +74,14 @@ def load_model(config: EngineConfig) -> LoadedModel:
         notes=(*device_notes(config, device), *notes),
     )
     return LoadedModel(runner=ModelRunner(model, backend(layout), device), info=info)
+
+
+def _check_limits(config: EngineConfig) -> None:
+    """Refuse limits below 1, with which no step could compute anything."""
+    for name in _LIMITS:
+        value = getattr(config, name)
+        if value is not None and value < 1:
+            raise EngineConfigError(f"{name} is {value}; it must be at least 1")
 
 
 def _layout(

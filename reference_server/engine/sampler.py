@@ -2,7 +2,8 @@
 
 Order for each row: logit bias, stop tokens barred before ``min_tokens``, penalties, temperature, top-k,
 top-p, min-p; then the inverse of the cumulative distribution in token-id order at the row's own uniform
-number. Rows get only what they ask for: greedy rows are an argmax. Log-probabilities are those of the raw logits.
+number. Rows get only what they ask for: greedy rows are an argmax. Log-probabilities are those of the raw
+logits.
 """
 
 from __future__ import annotations

@@ -1,0 +1,181 @@
+"""Who computes what in a step: budget, order, chunks, preemption, admission."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from reference_server.engine.block_manager import BlockManager
+from reference_server.engine.scheduler import MAX_PREEMPTIONS, Scheduler, SchedulerConfig
+from reference_server.engine.sequence import Sequence
+
+MakeSequence = Callable[..., Sequence]
+
+
+def make_scheduler(
+    *,
+    num_blocks: int = 64,
+    block_size: int = 4,
+    max_num_seqs: int = 8,
+    budget: int = 16,
+    chunked: bool = True,
+    watermark: int = 1,
+) -> Scheduler:
+    config = SchedulerConfig(
+        max_num_seqs=max_num_seqs,
+        max_num_batched_tokens=budget,
+        enable_chunked_prefill=chunked,
+        watermark_blocks=watermark,
+    )
+    return Scheduler(config, BlockManager(num_blocks, block_size))
+
+
+def step(scheduler: Scheduler) -> dict[str, int]:
+    """Schedule, pretend to compute, and append a token wherever one is due; counts by request id."""
+    scheduled = scheduler.schedule()
+    for item in scheduled:
+        samples = item.samples
+        item.sequence.num_computed_tokens += item.num_scheduled_tokens
+        if samples:
+            item.sequence.append(1)
+    scheduler.check_invariants()
+    return {item.sequence.request_id: item.num_scheduled_tokens for item in scheduled}
+
+
+def test_a_prompt_is_spread_over_steps_by_the_budget_then_decodes(make_sequence: MakeSequence) -> None:
+    scheduler = make_scheduler(budget=16)
+    scheduler.add(make_sequence("a", 40))
+    assert [step(scheduler) for _ in range(4)] == [{"a": 16}, {"a": 16}, {"a": 8}, {"a": 1}]
+
+
+def test_what_runs_is_served_before_what_waits(make_sequence: MakeSequence) -> None:
+    scheduler = make_scheduler(budget=16)
+    scheduler.add(make_sequence("a", 4))
+    step(scheduler)
+    scheduler.add(make_sequence("b", 40))
+    assert step(scheduler) == {"a": 1, "b": 15}
+    assert step(scheduler) == {"a": 1, "b": 15}
+    assert step(scheduler) == {"a": 1, "b": 10}
+
+
+def test_no_more_than_max_num_seqs_run(make_sequence: MakeSequence) -> None:
+    scheduler = make_scheduler(max_num_seqs=2)
+    for name in "abc":
+        scheduler.add(make_sequence(name, 2))
+    assert step(scheduler) == {"a": 2, "b": 2}
+    scheduler.remove(scheduler.running[0])
+    assert step(scheduler) == {"b": 1, "c": 2}
+
+
+def test_without_chunks_a_prompt_waits_for_a_step_that_holds_it_whole(make_sequence: MakeSequence) -> None:
+    scheduler = make_scheduler(budget=16, chunked=False)
+    scheduler.add(make_sequence("a", 10))
+    scheduler.add(make_sequence("b", 10))
+    assert step(scheduler) == {"a": 10}
+    assert step(scheduler) == {"a": 1, "b": 10}
+
+
+def test_without_chunks_a_prompt_beyond_the_budget_runs_alone(make_sequence: MakeSequence) -> None:
+    scheduler = make_scheduler(budget=16, chunked=False)
+    scheduler.add(make_sequence("a", 40))
+    scheduler.add(make_sequence("b", 2))
+    assert step(scheduler) == {"a": 40}
+    assert step(scheduler) == {"a": 1, "b": 2}
+
+
+def test_the_newest_is_preempted_and_returns_first(make_sequence: MakeSequence) -> None:
+    scheduler = make_scheduler(num_blocks=4, watermark=0)
+    a, b = make_sequence("a", 8), make_sequence("b", 8)
+    scheduler.add(a)
+    scheduler.add(b)
+    scheduler.add(make_sequence("c", 4))
+    assert step(scheduler) == {"a": 8, "b": 8}
+    assert step(scheduler) == {"a": 1}
+    assert scheduler.num_preemptions == b.num_preemptions == 1
+    assert (b.block_table, b.num_computed_tokens, b.num_output_tokens) == ([], 0, 1)
+    assert [s.request_id for s in scheduler.waiting] == ["b", "c"]
+
+
+def test_freed_blocks_serve_in_the_same_step(make_sequence: MakeSequence) -> None:
+    """The oldest gets its block in the step that takes it from the newest."""
+    scheduler = make_scheduler(num_blocks=4, watermark=0)
+    a = make_sequence("a", 8)
+    scheduler.add(a)
+    scheduler.add(make_sequence("b", 8))
+    step(scheduler)
+    step(scheduler)
+    assert len(a.block_table) == 3
+
+
+def test_a_sequence_preempted_often_is_spared_while_another_can_go(make_sequence: MakeSequence) -> None:
+    scheduler = make_scheduler(num_blocks=4, watermark=0)
+    a, b = make_sequence("a", 8), make_sequence("b", 8)
+    b.num_preemptions = MAX_PREEMPTIONS
+    scheduler.add(a)
+    scheduler.add(b)
+    step(scheduler)
+    assert step(scheduler) == {"b": 1}
+    assert a.num_preemptions == 1
+
+
+def test_when_all_are_spared_the_oldest_still_proceeds(make_sequence: MakeSequence) -> None:
+    scheduler = make_scheduler(num_blocks=4, watermark=0)
+    a, b = make_sequence("a", 8), make_sequence("b", 8)
+    a.num_preemptions = b.num_preemptions = MAX_PREEMPTIONS
+    scheduler.add(a)
+    scheduler.add(b)
+    step(scheduler)
+    assert step(scheduler) == {"a": 1}
+
+
+def test_a_cancelled_sequence_gives_its_budget_back(make_sequence: MakeSequence) -> None:
+    """Work planned for a victim in this step is planned no more."""
+    scheduler = make_scheduler(num_blocks=6, budget=4, watermark=0)
+    a, b = make_sequence("a", 4), make_sequence("b", 4)
+    for sequence in (a, b):
+        scheduler.add(sequence)
+        step(scheduler)
+    while scheduler.blocks.num_free_blocks:
+        step(scheduler)
+    b.num_preemptions = MAX_PREEMPTIONS
+    while a in scheduler.running:
+        counts = step(scheduler)
+        assert sum(counts.values()) <= 4
+    assert "a" not in counts
+    assert counts["b"] == 1
+
+
+def test_admission_leaves_the_watermark_free_for_those_that_run(make_sequence: MakeSequence) -> None:
+    scheduler = make_scheduler(num_blocks=4, watermark=1)
+    scheduler.add(make_sequence("a", 7))
+    scheduler.add(make_sequence("b", 8))
+    assert step(scheduler) == {"a": 7}, "b would take the last two blocks"
+
+
+def test_alone_a_sequence_may_use_the_whole_pool(make_sequence: MakeSequence) -> None:
+    scheduler = make_scheduler(num_blocks=4, watermark=2)
+    scheduler.add(make_sequence("a", 16))
+    assert step(scheduler) == {"a": 16}
+
+
+def test_a_prompt_whose_blocks_are_not_free_waits_even_if_its_first_chunk_would_fit(
+    make_sequence: MakeSequence,
+) -> None:
+    scheduler = make_scheduler(num_blocks=8, budget=16)
+    scheduler.add(make_sequence("a", 8))
+    scheduler.add(make_sequence("b", 28))
+    assert step(scheduler) == {"a": 8}
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2])
+def test_c2_03_removal_frees_all_blocks_at_once(make_sequence: MakeSequence, steps: int) -> None:
+    """While queued, in mid-prefill and while decoding."""
+    scheduler = make_scheduler(budget=16)
+    sequence = make_sequence("a", 20)
+    scheduler.add(sequence)
+    for _ in range(steps):
+        step(scheduler)
+    scheduler.remove(sequence)
+    assert scheduler.blocks.num_free_blocks == 64
+    assert not scheduler.has_work
