@@ -38,7 +38,8 @@ def download_wheel(requirement: str, folder: Path) -> Path:
     wheels = list(folder.glob("*.whl"))
     if done.returncode != 0 or len(wheels) != 1:
         raise PullError(
-            f"pip could not fetch {requirement}; is the package index within reach? pip says: {_reason(done.stderr)}"
+            f"pip could not fetch {requirement}; is the package index within reach? "
+            f"pip says: {_reason(done.stderr)}"
         )
     return wheels[0]
 
