@@ -10,7 +10,7 @@ from reports.result import Curve
 if TYPE_CHECKING:
     from reports.histogram import Histogram
 
-NAMED = (50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999)
+NAMED = (10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999)
 _STEPS_PER_DECADE = 32
 
 

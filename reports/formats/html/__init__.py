@@ -1,0 +1,140 @@
+"""The result as one HTML file: verdict first, every number in a table, charts drawn on the server side.
+
+It needs no network and can be read without JavaScript, which adds read-outs, sorting and filtering.
+A content security policy allows that one script by its digest and nothing else.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from jinja2 import Environment
+from markupsafe import Markup
+
+from reports import view
+from reports.formats.html import tables
+from reports.formats.html.embed import csp_hash, json_for_script
+from reports.formats.html.percentile_chart import percentile_chart
+from reports.formats.html.scatter_charts import scatter_charts
+from reports.formats.html.time_charts import time_charts
+from reports.text import printable
+from reports.units import duration, quantity
+
+if TYPE_CHECKING:
+    from reports.formats.html.chart import Chart
+    from reports.result import Result
+
+FILE_NAME = "report.html"
+
+_SIGNS = {"PASS": "✓", "FAIL": "✕", "INCONCLUSIVE": "?", "INVALID": "⊘"}
+_SAMPLES = {  # the legend's strokes, 20 by 10
+    "line": "M1 5H19",
+    "thin": "M1 5H19",
+    "dash": "M1 5H19",
+    "area": "M1 0H19V10H1Z",
+    "bars": "M6 10V1H14V10Z",
+    "dots": "M10 5h0",
+    "rug": "M10 1V9",
+}
+
+
+def render(result: Result) -> str:
+    """The whole page."""
+    script = _own_file("script.js")
+    charts = {
+        "percentile_chart": percentile_chart(result),
+        "time_charts": time_charts(result),
+        "scatter_charts": scatter_charts(result),
+    }
+    page: str = _template().render(
+        _words(result),
+        **charts,
+        **_tables(result),
+        result=result,
+        signs=_SIGNS,
+        samples_of_shapes=_SAMPLES,
+        style=_trusted(_own_file("style.css")),
+        script=_trusted(script),
+        script_hash=csp_hash(script),
+        data=json_for_script({"charts": {chart.name: chart.read_out() for chart in _all(charts)}}),
+    )
+    return page
+
+
+def _template() -> Any:  # noqa: ANN401 (jinja2.Template, whose render is untyped)
+    environment = Environment(autoescape=True, finalize=_finalize)
+    environment.filters["slug"] = lambda word: str(word).lower().replace(" ", "-")
+    return environment.from_string(_own_file("report.html.j2"))
+
+
+def _finalize(value: object) -> object:
+    """Control characters can't be shown, and some end the document for strict readers."""
+    return printable(value) if type(value) is str else value
+
+
+def _own_file(name: str) -> str:
+    return (files(__package__) / name).read_text("utf-8")
+
+
+def _trusted(text: str) -> Markup:
+    return Markup(text)  # noqa: S704 (a file of this package)
+
+
+def _all(charts: dict[str, Any]) -> list[Chart]:
+    first = charts["percentile_chart"]
+    return [*([first] if first else []), *charts["time_charts"], *charts["scatter_charts"]]
+
+
+def _words(result: Result) -> dict[str, Any]:
+    loop = view.loop(result)
+    return {
+        "status": view.status(result),
+        "sentence": view.sentence(result),
+        "causes": [cause for cause in result.causes if cause != view.sentence(result)],
+        "facts": _facts(result),
+        "loop": loop[0].upper() + loop[1:],
+        "confidence": quantity(result.rules[0].confidence if result.rules else 0.95, "share"),
+        "scenario": yaml.safe_dump(_plain(result.scenario), sort_keys=False, allow_unicode=True, width=90),
+    }
+
+
+def _facts(result: Result) -> list[tuple[str, str]]:
+    return [
+        ("scenario", result.scenario_name),
+        ("model", result.model),
+        ("server", result.base_url),
+        ("endpoint", result.endpoint),
+        ("load", f"{result.num_requests:,} requests in {duration(result.duration_s)}, {result.loop} loop"),
+        ("measured", view.window(result).removeprefix("measured window ")),
+        ("seed", str(result.seed)),
+        ("token counts", result.token_source),
+        ("started", result.started_at),
+    ]
+
+
+def _tables(result: Result) -> dict[str, Any]:
+    shown = view.columns(result)
+    return {
+        "rules": [(view.rule_line(rule), tables.bullet(rule)) for rule in result.rules],
+        "tiles": list(tables.tiles(result)),
+        "columns": [f"{p:g}" for p in shown],
+        "metrics": view.metric_lines(result, shown),
+        "rates": view.rate_lines(result),
+        "errors": [(view.error_label(error), f"{error.count:,}", error.sample) for error in result.errors],
+        "timeline": tables.slices(result),
+        "requests": list(tables.request_rows(result)),
+        "samples": result.samples,
+        "health": list(tables.health(result)),
+        "environment": list(tables.flat(result.environment)),
+    }
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 (any JSON)
+    """Only what YAML can write: tuples as lists, unknown things as text."""
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value if value is None or type(value) in (str, int, float, bool) else str(value)

@@ -1,0 +1,132 @@
+"""All latencies against the percentile, tail stretched: 50, 90, 99, 99.9 % stand equally far apart."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from reports import view
+from reports.curves import NAMED
+from reports.formats.html.chart import Chart, Mark, Point, Series, dots, line
+from reports.formats.html.scales import Linear, Tick, around
+from reports.result import Curve
+from reports.units import quantity, scale_of
+
+if TYPE_CHECKING:
+    from reports.formats.html.scales import Scale
+    from reports.result import Result
+
+_SHOWN = ("ttft", "e2e", "tpot", "itl")
+_P_OF_RULE = re.compile(r"\bp(\d+(?:\.\d+)?)\b")
+
+
+def percentile_chart(result: Result) -> Chart | None:
+    """The chart, None where no curve has two different points to draw."""
+    curves = [c for name in _SHOWN for c in _curves(result) if c.name == name and c.unit == "ns" and c.points]
+    values = [value for curve in curves for _, value in curve.points if value > 0]
+    if not values:
+        return None
+    x, y = Linear(0.0, max(_far(curve) for curve in curves)), around(min(values), max(values))
+    unit = scale_of("ns", min(values))
+    series = tuple(_series(curve, y) for curve in curves)
+    return Chart(
+        name="percentiles",
+        title="Latency by percentile",
+        summary=_summary(curves),
+        y_title=unit.label,
+        x_title="percentile, the tail stretched",
+        x_ticks=_x_ticks(x),
+        y_ticks=y.ticks(unit.divisor),
+        marks=(*(_mark(curve, x, y) for curve in curves), *_limits(result, x, y)),
+        series=(*series, *_limit_legend(result)),
+        xs=tuple(x.at(_nines(p)) for p in _read_at(x)),
+        x_texts=tuple(f"p{p:g}" for p in _read_at(x)),
+    )
+
+
+def _curves(result: Result) -> tuple[Curve, ...]:
+    """The result's curves, or the few percentiles of its metrics where it has none."""
+    return result.curves or tuple(
+        Curve(
+            name=m.name,
+            basis=m.basis,
+            unit=m.unit,
+            n=m.n,
+            points=(*((each.p, each.value) for each in m.percentiles if each.p < 100), (100.0, m.maximum)),
+        )
+        for m in result.metrics
+        if m.maximum is not None
+    )
+
+
+def _nines(p: float) -> float:
+    return -math.log10(1 - p / 100)
+
+
+def _far(curve: Curve) -> float:
+    """Where p100 is drawn: half the distance of the last sample but one."""
+    return math.log10(2 * curve.n)
+
+
+def _place(curve: Curve, p: float) -> float:
+    return _far(curve) if p >= 100 else min(_nines(p), _far(curve))
+
+
+def _mark(curve: Curve, x: Scale, y: Scale) -> Mark:
+    points: list[Point | None] = [(x.at(_place(curve, p)), y.at(value)) for p, value in curve.points]
+    return Mark("dash" if curve.basis == "service" else "line", _colour(curve), line(points))
+
+
+def _colour(curve: Curve) -> str:
+    return f"s{_SHOWN.index(curve.name) + 1}"
+
+
+def _label(curve: Curve) -> str:
+    return f"{curve.name.upper()} {curve.basis or ''}".strip()
+
+
+def _read_at(x: Linear) -> tuple[float, ...]:
+    return tuple(p for p in NAMED if _nines(p) <= x.high)
+
+
+def _series(curve: Curve, y: Scale) -> Series:
+    points = dict(curve.points)
+    read = [points.get(p) for p in NAMED]
+    ys = tuple(None if value is None else y.at(value) for value in read)
+    shape = "dash" if curve.basis == "service" else "line"
+    return Series(_label(curve), _colour(curve), shape, ys, tuple(quantity(value, "ns") for value in read))
+
+
+def _x_ticks(x: Linear) -> tuple[Tick, ...]:
+    marked = (0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
+    return tuple(Tick(x.at(_nines(p)), f"{p:g}") for p in marked if _nines(p) <= x.high)
+
+
+def _limits(result: Result, x: Linear, y: Scale) -> tuple[Mark, ...]:
+    points = [
+        (x.at(_nines(float(found[1]))), y.at(rule.limit))
+        for rule in result.rules
+        if rule.metric in _SHOWN
+        and rule.unit == "ns"
+        and (found := _P_OF_RULE.search(rule.rule))
+        and float(found[1]) < 100
+        and 0.0 < y.at(rule.limit) < 1.0
+    ]
+    return (Mark("targets", "limit", dots(points)),) if points else ()
+
+
+def _limit_legend(result: Result) -> tuple[Series, ...]:
+    stated = any(rule.unit == "ns" and _P_OF_RULE.search(rule.rule) for rule in result.rules)
+    return (Series("limit of an objective", "limit", "dots"),) if stated else ()
+
+
+def _summary(curves: list[Curve]) -> str:
+    parts = []
+    for curve in curves:
+        points = dict(curve.points)
+        ends = [f"p{p:g} {quantity(points[p], 'ns', 3)}" for p in (50.0, 99.0, 100.0) if p in points]
+        parts.append(
+            f"{view.title(curve.name)}{f' ({curve.basis})' if curve.basis else ''}: {', '.join(ends)}"
+        )
+    return "; ".join(parts) + "."
