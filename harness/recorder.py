@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _STEP: Final = {Unit.NS: 1_000.0, Unit.TOKENS: 1.0, Unit.TOKENS_PER_SECOND: 0.001}
 """One histogram unit in the metric's unit."""
-_BATCH: Final = 256
+_BATCH: Final = 64
 _NO_REQUEST: Final = "no request succeeded inside the measured window"
 
 

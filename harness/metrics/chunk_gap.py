@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from harness.metrics import NOT_STREAMED, ONE_CHUNK, Missing, TokenMetric, Unit, Values
+from harness.metrics import NOT_STREAMED, ONE_CHUNK, Missing, TokenMetric, Unit, Values, gaps
 
 if TYPE_CHECKING:
     from harness.record import Record
@@ -25,4 +23,4 @@ class ChunkGap(TokenMetric):
             return NOT_STREAMED
         if len(record.chunk_ns) < 2:
             return ONE_CHUNK
-        return np.diff(np.array(record.chunk_ns, np.int64)).astype(np.float64)
+        return gaps(record.chunk_ns)

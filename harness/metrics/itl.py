@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.metrics import NOT_STREAMED, ONE_CHUNK, Missing, TokenMetric, Unit, Values
+from harness.metrics import NOT_STREAMED, ONE_CHUNK, Missing, TokenMetric, Unit, Values, gaps
 
 if TYPE_CHECKING:
     from harness.record import Record
@@ -25,8 +25,8 @@ class InterTokenLatency(TokenMetric):
             return NOT_STREAMED
         if len(record.chunk_ns) < 2:
             return ONE_CHUNK
-        gaps = np.diff(np.array(record.chunk_ns, np.int64)).astype(np.float64)
-        if all(tokens <= 1 for tokens in record.chunk_tokens):
-            return gaps
+        chunk_gaps = gaps(record.chunk_ns)
+        if max(record.chunk_tokens) <= 1:
+            return chunk_gaps
         tokens = np.maximum(np.array(record.chunk_tokens[1:], np.int64), 1)
-        return np.repeat(gaps / tokens, tokens)
+        return np.repeat(chunk_gaps / tokens, tokens)

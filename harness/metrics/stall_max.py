@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+import operator
 from typing import TYPE_CHECKING
 
 from harness.metrics import NOT_STREAMED, ONE_CHUNK, Missing, RequestMetric, Unit
@@ -22,4 +22,4 @@ class LongestStall(RequestMetric):
         del start_ns
         if not record.streamed:
             return NOT_STREAMED
-        return max((b - a for a, b in pairwise(record.chunk_ns)), default=ONE_CHUNK)
+        return max(map(operator.sub, record.chunk_ns[1:], record.chunk_ns), default=ONE_CHUNK)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -12,16 +11,18 @@ if TYPE_CHECKING:
     from harness.summary.snapshot import Snapshot
     from reports.result import ClientHealth
 
-_RATE_TOLERANCE: Final = 0.05
+_PACE_TOLERANCE: Final = 0.05
 
 
 def causes(rules: Iterable[Rule], snapshot: Snapshot, health: ClientHealth | None) -> tuple[str, ...]:
     """One sentence for each cause; none where the run can be trusted."""
     judged_errors = any(rule.metric == "error_rate" for rule in rules)
-    found = [*_of_samples(snapshot, judged_errors=judged_errors), *_of_range(snapshot)]
-    if health is not None:
-        found += [*_of_arrivals(health), *_of_rate(snapshot, health)]
-    return tuple(found)
+    return (
+        *_of_samples(snapshot, judged_errors=judged_errors),
+        *_of_range(snapshot),
+        *(() if health is None else _of_arrivals(snapshot, health)),
+        *_of_pace(snapshot),
+    )
 
 
 def _of_samples(snapshot: Snapshot, *, judged_errors: bool) -> Iterator[str]:
@@ -43,22 +44,21 @@ def _of_range(snapshot: Snapshot) -> Iterator[str]:
             yield f"{num} values of {series} are longer than a histogram holds (1 h): lower timeouts.total"
 
 
-def _of_arrivals(health: ClientHealth) -> Iterator[str]:
+def _of_arrivals(snapshot: Snapshot, health: ClientHealth) -> Iterator[str]:
     if health.dropped_arrivals:
+        remedy = "raise load.max_in_flight or load.grace" if snapshot.capped else "give the harness more CPU"
         yield (
-            f"{health.dropped_arrivals} arrivals were due and never sent, so the slowest requests may be "
-            "missing: lower the rate, or give the harness more CPU"
+            f"{health.dropped_arrivals} arrivals were due and never sent, so the slowest requests are "
+            f"missing: lower the rate, or {remedy}"
         )
 
 
-def _of_rate(snapshot: Snapshot, health: ClientHealth) -> Iterator[str]:
-    """Chance alone moves the rate of n arrivals by 3 / sqrt(n) at most (three standard deviations)."""
-    planned, achieved = health.planned_rate, health.achieved_rate
-    if not planned or achieved is None or snapshot.capped or not snapshot.num_requests:
+def _of_pace(snapshot: Snapshot) -> Iterator[str]:
+    if snapshot.pace is None or snapshot.capped:
         return
-    off = achieved / planned - 1
-    if abs(off) > max(_RATE_TOLERANCE, 3 / math.sqrt(snapshot.num_requests)):
+    due, sent = snapshot.pace
+    if abs(sent / due - 1) > _PACE_TOLERANCE:
         yield (
-            f"{achieved:.4g} requests/s were sent where {planned:.4g} were planned ({100 * off:+.1f} %): the "
-            "harness could not keep to the plan; lower the rate, or give the harness more CPU"
+            f"{sent:.4g} requests/s were sent where {due:.4g} were due ({100 * (sent / due - 1):+.1f} %): the "
+            "harness could not keep to the plan; lower the rate, or give it more CPU"
         )

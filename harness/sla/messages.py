@@ -23,7 +23,7 @@ def decided(rule: Rule, finding: Finding, confidence: float) -> str:
 def undecided(rule: Rule, finding: Finding, confidence: float) -> str:
     """Why nothing can be said, and what would help."""
     observed, limit = _shown(rule, finding)
-    head = f"{observed} against {limit} decides nothing with {confidence:.4g} confidence; {finding.detail}"
+    head = f"{observed} against {limit} decides nothing with {100 * confidence:.4g} % confidence; {finding.detail}"
     if finding.needed is None:
         return f"{head}; run longer, or move the limit away from what is measured"
     more = finding.needed - finding.n
@@ -64,4 +64,4 @@ def _bound(rule: Rule, finding: Finding, confidence: float) -> str:
     if bound is None:
         return ""
     shown, _ = against(bound, rule.limit, rule.unit)
-    return f" ({'at most' if high else 'at least'} {shown} with {confidence:.4g} confidence)"
+    return f" ({'at most' if high else 'at least'} {shown} with {100 * confidence:.4g} % confidence)"

@@ -15,14 +15,15 @@ from harness.recorder import Recorder
 from harness.series import RESPONSE, Series, series_of
 from harness.summary.attainment import Attainment
 from harness.summary.error_table import ErrorTable
-from harness.summary.metric_summaries import metric_summaries
+from harness.summary.metric_summaries import curves, metric_summaries
 from harness.summary.observations import Observations
+from harness.summary.pace import Pace
 from harness.summary.request_rows import RequestRows
 from harness.summary.slices import Slices
 from harness.summary.snapshot import Snapshot
 from harness.summary.throughput import Throughput
 from harness.window import window_of
-from reports.result import ErrorClass, MetricSummary, Rate, RequestRow, Sample, TimePoint
+from reports.result import Curve, ErrorClass, MetricSummary, Rate, RequestRow, Sample, TimePoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,6 +56,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     num_requests: int
     samples: tuple[Sample, ...]
     token_source: str
+    curves: tuple[Curve, ...]
     notes: tuple[str, ...]
 
     def fields(self) -> dict[str, Any]:
@@ -89,6 +91,7 @@ class Summarizer:
         self._max_samples = max_samples
         self._ended_ns = 0
         self._num_succeeded = self._num_failed = 0
+        self._pace = Pace()
         self._recorder = Recorder(window, loop)
         self._throughput = Throughput(window)
         self._attainment = Attainment(self._rules, loop)
@@ -118,6 +121,7 @@ class Summarizer:
         self._num_succeeded += inside and record.outcome.succeeded
         self._num_failed += inside and record.outcome.failed
         self._ended_ns = max(self._ended_ns, record.done_ns)
+        self._pace.add(record)
         self._recorder.add(record)
         self._throughput.add(record)
         good = inside and self._attainment.add(record)
@@ -151,6 +155,7 @@ class Summarizer:
             loop=self._loop,
             capped=self._capped,
             window_ns=(start_ns, end_ns),
+            pace=self._pace.rates() if self._loop == "open" else None,
             num_requests=self.num_requests,
             num_succeeded=self._num_succeeded,
             num_failed=self._num_failed,
@@ -184,6 +189,7 @@ class Summarizer:
             num_requests=self.num_requests,
             samples=tuple(self._samples),
             token_source=self._observations.token_source,
+            curves=curves(snapshot),
             notes=(*self._loop_notes(), *self._observations.notes(), *self._attainment_notes()),
         )
 

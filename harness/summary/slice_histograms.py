@@ -10,8 +10,9 @@ from reports.histogram import Histogram
 from reports.result import Percentile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from harness.metrics import Values
     from harness.summary.token_arrivals import IntArray
 
 _PERCENTILES: Final = (50, 95, 99)
@@ -26,15 +27,18 @@ class SliceHistograms:
         self._at_ns: list[np.ndarray[Any, Any]] = []
         self._values: list[np.ndarray[Any, Any]] = []
 
-    @property
-    def num_buffered(self) -> int:
-        """How many arrays wait to be counted."""
-        return len(self._at_ns)
+    def add(self, at_ns: Sequence[int] | IntArray, values_ns: Values, repeats: Sequence[int] = ()) -> None:
+        """Take values in ns; they are counted by the next ``flush``.
 
-    def add(self, at_ns: np.ndarray[Any, Any], values_ns: np.ndarray[Any, Any]) -> None:
-        """Take values in ns and when each came; they are counted by the next ``flush``."""
-        self._at_ns.append(at_ns)
-        self._values.append(values_ns)
+        Args:
+            at_ns: When each came.
+            values_ns: As many, or as many as ``repeats`` say.
+            repeats: How many values came at each of ``at_ns``, at least one; one where not given.
+        """
+        if len(values_ns) != len(at_ns):
+            at_ns = np.repeat(np.asarray(at_ns), np.maximum(np.asarray(repeats), 1))
+        self._at_ns.append(np.asarray(at_ns, np.int64))
+        self._values.append(np.asarray(values_ns, np.float64))
 
     def flush(self, length_ns: int) -> None:
         """Count what was taken, in slices of that length."""

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 _FIRST_LENGTH_NS: Final = 50_000_000
 _MAX_SLICES: Final = 128
-_BATCH: Final = 256
+_BATCH: Final = 64
 _COUNTS: Final = ("sent", "completed", "failed", "good", "output_tokens", "input_tokens")
+_TTFT, _ITL, _TPOT = metric("ttft"), metric("itl"), metric("tpot")
 
 
 class Slices:
@@ -41,6 +42,9 @@ class Slices:
         self._counts = {name: np.zeros(max_slices, np.int64) for name in _COUNTS}
         self._ttft = SliceHistograms(max_slices)
         self._itl = SliceHistograms(max_slices)
+        self._tpot = SliceHistograms(max_slices)
+        self._at_ns: list[IntArray] = []
+        self._tokens: list[IntArray] = []
         self._sent_ns, self._done_ns = array("q"), array("q")
         self._last_ns = 0
 
@@ -64,25 +68,33 @@ class Slices:
 
     def _add_tokens(self, record: Record) -> None:
         at_ns, tokens = token_arrivals(record)
-        np.add.at(self._counts["output_tokens"], at_ns // self.length_ns, tokens)
+        self._at_ns.append(at_ns)
+        self._tokens.append(tokens)
         if record.chunk_ns:
             self._count("input_tokens", record.chunk_ns[0], record.prompt_tokens or 0)
-        if record.outcome.succeeded and record.streamed and record.chunk_ns:
+        if record.outcome.succeeded:
             self._add_latencies(record)
-
-    def _add_latencies(self, record: Record) -> None:
-        first_ns = record.chunk_ns[0]
-        self._ttft.add(np.array([first_ns]), np.array([first_ns - self._ttft_series.start_ns(record)]))
-        gaps = metric("itl").values(record, first_ns)
-        if not isinstance(gaps, Missing):
-            tokens = np.maximum(np.array(record.chunk_tokens[1:], np.int64), 1)
-            self._itl.add(np.repeat(np.array(record.chunk_ns[1:], np.int64), tokens), np.asarray(gaps))
-        if self._ttft.num_buffered >= _BATCH:
+        if len(self._tokens) >= _BATCH:
             self._flush()
 
+    def _add_latencies(self, record: Record) -> None:
+        ttft = _TTFT.values(record, self._ttft_series.start_ns(record))
+        if not isinstance(ttft, Missing):
+            self._ttft.add(record.chunk_ns[:1], ttft)
+        tpot = _TPOT.values(record, 0)
+        if not isinstance(tpot, Missing):
+            self._tpot.add([record.done_ns], tpot)
+        gaps = _ITL.values(record, 0)
+        if not isinstance(gaps, Missing):
+            self._itl.add(self._at_ns[-1][1:], gaps, record.chunk_tokens[1:])
+
     def _flush(self) -> None:
-        self._ttft.flush(self.length_ns)
-        self._itl.flush(self.length_ns)
+        if self._tokens:
+            slots = np.concatenate(self._at_ns) // self.length_ns
+            np.add.at(self._counts["output_tokens"], slots, np.concatenate(self._tokens))
+            self._at_ns, self._tokens = [], []
+        for histograms in (self._ttft, self._itl, self._tpot):
+            histograms.flush(self.length_ns)
 
     def _count(self, name: str, at_ns: int, count: int) -> None:
         self._counts[name][at_ns // self.length_ns] += count
@@ -95,11 +107,12 @@ class Slices:
             self._flush()
             self.length_ns *= 2
             self._counts = {name: _paired(counts) for name, counts in self._counts.items()}
-            self._ttft.pair()
-            self._itl.pair()
+            for histograms in (self._ttft, self._itl, self._tpot):
+                histograms.pair()
 
     def counts(self, name: str, start_ns: int, end_ns: int) -> IntArray:
         """The counts of the whole slices between two instants: one of ``good``, ``completed``, ...."""
+        self._flush()
         first, last = -(-start_ns // self.length_ns), end_ns // self.length_ns
         return self._counts[name][first : max(first, last)]
 
@@ -121,6 +134,7 @@ class Slices:
             output_tokens=int(self._counts["output_tokens"][i]),
             ttft=self._ttft.percentiles(i),
             itl=self._itl.percentiles(i),
+            tpot=self._tpot.percentiles(i),
         )
 
 

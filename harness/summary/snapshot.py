@@ -22,6 +22,7 @@ class Snapshot:
         loop: ``open`` or ``closed``.
         capped: Whether requests waited for a place in flight on purpose.
         window_ns: Its start and end.
+        pace: Requests per second as due and as sent; None in a closed loop and for fewer than two.
         num_requests: Requests of the whole run.
         num_succeeded: Of the measured ones.
         num_failed: Of the measured ones.
@@ -38,6 +39,7 @@ class Snapshot:
     loop: str
     capped: bool
     window_ns: tuple[int, int]
+    pace: tuple[float, float] | None
     num_requests: int
     num_succeeded: int
     num_failed: int

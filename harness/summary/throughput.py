@@ -49,10 +49,15 @@ class Throughput:
         self._unknown_input += record.prompt_tokens is None
 
     def _add_output(self, record: Record) -> None:
-        at_ns, tokens = token_arrivals(record)
-        start_ns, end_ns = self._window.start_ns, self._window.end_ns
-        inside = at_ns >= start_ns if end_ns is None else (at_ns >= start_ns) & (at_ns < end_ns)
-        self._output_tokens += int(tokens[inside].sum())
+        ends_ns = record.chunk_ns or [record.done_ns]
+        if self._window.contains(ends_ns[0]) and self._window.contains(ends_ns[-1]):
+            self._output_tokens += record.output_tokens or 0
+        else:
+            self._output_tokens += sum(
+                int(tokens)
+                for at_ns, tokens in zip(*token_arrivals(record), strict=True)
+                if self._window.contains(int(at_ns))
+            )
 
     def rates(self, window_ns: int) -> tuple[Rate, ...]:
         """Request rate and token rates over a window of that length."""

@@ -23,7 +23,8 @@ def token_arrivals(record: Record) -> tuple[IntArray, IntArray]:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     if not record.chunk_ns:
         return np.array([record.done_ns], np.int64), np.array([record.output_tokens], np.int64)
-    running = np.cumsum(np.array(record.chunk_tokens, np.int64))
-    if running[-1] != record.output_tokens:
-        running = running * record.output_tokens // max(1, int(running[-1]))
-    return np.array(record.chunk_ns, np.int64), np.diff(running, prepend=0)
+    at_ns, tokens = np.array(record.chunk_ns, np.int64), np.array(record.chunk_tokens, np.int64)
+    if (total := int(tokens.sum())) == record.output_tokens:
+        return at_ns, tokens
+    running = np.cumsum(tokens) * record.output_tokens // max(1, total)
+    return at_ns, np.diff(running, prepend=0)
