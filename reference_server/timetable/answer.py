@@ -149,4 +149,5 @@ class Answer:
         self._entry.outcome = outcome
         self._entry.done_ns = stamp
         self._entry.completion_tokens = len(self._entry.token_ns)
+        self._entry.num_held_back = self._connection.num_held_back
         self._finished(self._entry)

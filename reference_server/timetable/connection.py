@@ -20,6 +20,7 @@ from reference_server.timetable.http_response import CONTINUE, JSON, whole_respo
 
 if TYPE_CHECKING:
     from reference_server.timetable.answer import Answer
+    from reference_server.timetable.intake import Intake
 
 MAX_HELD_BACK_BYTES = 16 * 1024 * 1024
 _LINGER_S = 2.0
@@ -53,10 +54,11 @@ class Connection(asyncio.Protocol):
 
     _transport: asyncio.Transport
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
+    def __init__(self, service: Service, intake: Intake) -> None:
+        self._service, self._intake = service, intake
         self._parser = RequestParser()
-        self._busy = self._taking = self._leaving = False
+        self._busy = self._expected = self._leaving = False
+        self._received_ns = 0
         self._keeps_alive = True
         self._holds_back = False
         self.answer: Answer | None = None
@@ -86,7 +88,8 @@ class Connection(asyncio.Protocol):
             return
         self._parser.feed(data)
         if not self._busy:
-            self._take_requests(received_ns)
+            self._received_ns = received_ns
+            self._expect_request()
         elif self._parser.num_buffered > MAX_BODY_BYTES:
             self._transport.pause_reading()
 
@@ -117,9 +120,10 @@ class Connection(asyncio.Protocol):
         if closes or not self._keeps_alive:
             self._leaving = True
             self._transport.close()
-        elif not self._taking:
+        elif self._parser.num_buffered:
             self._transport.resume_reading()
-            self._take_requests(monotonic_ns())
+            self._received_ns = monotonic_ns()
+            self._expect_request()
 
     def reset(self) -> None:
         """End with a TCP reset in place of a polite end."""
@@ -135,21 +139,27 @@ class Connection(asyncio.Protocol):
         self._leaving = True
         self._transport.abort()
 
-    def _take_requests(self, received_ns: int) -> None:
-        self._taking = True
+    def _expect_request(self) -> None:
+        if not self._expected:
+            self._expected = True
+            self._intake.put(self._take_request)
+
+    def _take_request(self) -> None:
+        self._expected = False
+        if self._leaving:
+            return
         try:
-            while not self._busy and not self._leaving:
-                request = self._parser.next_request()
-                if request is None:
-                    self._invite_body()
-                    return
-                self._busy = True
-                self._keeps_alive = request.keeps_alive
-                self._service.handle(request, self, received_ns)
+            request = self._parser.next_request()
         except BadRequestError as error:
             self._refuse(error)
-        finally:
-            self._taking = False
+            return
+        if request is None:
+            self._invite_body()
+            return
+        self._busy = True
+        self._keeps_alive = request.keeps_alive
+        self.num_held_back = 0
+        self._service.handle(request, self, self._received_ns)
 
     def _invite_body(self) -> None:
         if self._parser.expects_continue:

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from reference_server.timetable.connection import Connection
+from reference_server.timetable.intake import Intake
 from reference_server.timetable.log import Log
 from reference_server.timetable.service import TimetableService
 from reference_server.timetable.wheel import TimerWheel
@@ -53,11 +54,11 @@ async def serve(options: Options) -> None:
         OSError: The address or the log can't be used.
     """
     loop = asyncio.get_running_loop()
-    log, wheel, stop = Log(options.log), TimerWheel(loop), StopSignal(loop)
+    log, wheel, intake, stop = Log(options.log), TimerWheel(loop), Intake(loop), StopSignal(loop)
     service = TimetableService(options, log, wheel, stop.is_seen)
     try:
         server = await loop.create_server(
-            lambda: Connection(service), options.host, options.port, backlog=BACKLOG
+            lambda: Connection(service, intake), options.host, options.port, backlog=BACKLOG
         )
         _spare_garbage_collection()
         _announce(server.sockets[0])

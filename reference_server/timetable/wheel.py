@@ -22,8 +22,8 @@ SLOT_NS = 1 << SLOT_BITS
 class TimerWheel:
     """Jobs by due time. Adding one costs a dictionary look-up, however many wait.
 
-    Only what is due when the alarm rings is done before the loop reads its sockets again, so that a server
-    behind its timetable still takes requests.
+    Only what waits and is due when the alarm rings is done before the loop reads its sockets again, so that a
+    server behind its timetable still takes requests.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -53,14 +53,19 @@ class TimerWheel:
 
     def _ring(self) -> None:
         self._ringing = True
-        now_slot = monotonic_ns() >> SLOT_BITS
         try:
-            while self._order and self._order[0] <= now_slot:
-                for job in self._slots.pop(heapq.heappop(self._order)):
+            for jobs in self._take_due():
+                for job in jobs:
                     job()
         finally:
             self._ringing = False
             self._arm()
+
+    def _take_due(self) -> list[list[Job]]:
+        now_slot, due = monotonic_ns() >> SLOT_BITS, []
+        while self._order and self._order[0] <= now_slot:
+            due.append(self._slots.pop(heapq.heappop(self._order)))
+        return due
 
     def _arm(self) -> None:
         if self._order:
