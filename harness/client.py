@@ -8,10 +8,10 @@ import msgspec
 
 from harness import transport, wire
 from harness.transport import HttpRequest
+from scenarios.request import Arrival
 
 if TYPE_CHECKING:
     from harness.target import Target
-    from scenarios.request import Arrival
     from scenarios.timeouts import Timeouts
 
 

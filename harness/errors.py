@@ -1,10 +1,10 @@
 """What stops a run, as one tree. What befalls a single request is no exception but its outcome.
 
-    HarnessError
-    ├── TargetError      the address, a header, a certificate file or the proxy can't be used
-    ├── PreflightError   the server can't be reached or doesn't answer as one of its kind would
-    ├── EndpointError    the endpoint is unknown or can't carry the prompt
-    └── JournalError     the journal can't be written or read
+HarnessError
+├── TargetError      the address, a header, a certificate file or the proxy can't be used
+├── PreflightError   the server can't be reached or doesn't answer as one of its kind would
+├── EndpointError    the endpoint is unknown or can't carry the prompt
+└── JournalError     the journal can't be written or read
 """
 
 from __future__ import annotations

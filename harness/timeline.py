@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Final
 
 SLICE_BYTES: Final = 65_536
 
@@ -40,7 +37,6 @@ class Timeline:
         headers: Response headers by lower-case name, the last of each.
         reads: One (time, body bytes) per socket read, HTTP framing taken off. Whoever decodes
             empties the list.
-        on_slice: Called when about ``SLICE_BYTES`` have gathered since the last call.
         end: How it ended, None while it goes on.
         end_ns: When: the read that completed it, or the moment of the failure.
         detail: The sub-class of the failure.
@@ -56,15 +52,13 @@ class Timeline:
         "headers",
         "headers_ns",
         "message",
-        "on_slice",
         "reads",
         "sent_ns",
         "status",
     )
 
-    def __init__(self, due_ns: int, on_slice: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, due_ns: int) -> None:
         self.due_ns = due_ns
-        self.on_slice = on_slice
         self.sent_ns: int | None = None
         self.connect_ns = 0
         self.headers_ns: int | None = None
@@ -85,3 +79,10 @@ class Timeline:
         """The reads since the last call."""
         reads, self.reads = self.reads, []
         return reads
+
+    def on_slice(self) -> None:
+        """Called by the transport each time about ``SLICE_BYTES`` have gathered."""
+
+    def has_token(self) -> bool:
+        """True once a token has come: then the idle timeout holds, no more that for the first token."""
+        return bool(self.reads)

@@ -6,7 +6,6 @@ A driver is a file of this folder with ``drive(load: Load) -> None``. ``Schedule
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from harness.drivers.facts import LoadFacts
 from harness.drivers.load import Load
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
 
     from harness.client import Client
@@ -49,11 +49,11 @@ async def generate(
     Raises:
         Exception: What ``on_record`` raised, or the schedule's own iterator.
     """
+    driver = importlib.import_module(f"harness.drivers.{schedule.loop}_loop")
     facts = facts if facts is not None else LoadFacts()
     facts.begin(schedule.planned_rate)
     digest = Digest(client, on_record, origin_ns=facts.started_ns, samples=samples)
     load = Load(schedule, client, digest, facts, stop)
-    driver = importlib.import_module(f"harness.drivers.{schedule.loop}_loop")
     try:
         await load.run(driver.drive)
     finally:

@@ -1,0 +1,123 @@
+"""How far the harness itself may be trusted, measured while it works."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import TYPE_CHECKING, Final
+
+from harness.gc_pauses import GcPauses
+from harness.kernel_timer import Timer, new_timer
+from reports.histogram import Histogram
+from reports.result import ClientHealth
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from harness.drivers import LoadFacts
+    from harness.record import Record
+
+PROBE_INTERVAL_NS: Final = 10_000_000
+
+
+class HealthProbe:
+    """Measures the harness while it is entered, on the running loop.
+
+    **Loop lag** is how late the event loop gets to something that is ready. A kernel timer goes off about
+    every 10 ms, at random so that it falls in with no rhythm of the load, and the loop polls it like any
+    socket; so its lag is what a chunk that arrived at that instant would have had between the kernel
+    and its stamp. A block of the loop is counted for all the probes that it has swallowed, not for one.
+
+    **Schedule lag** is sent - due, less the time for a new connection, which is not the harness's. Where a
+    cap on requests in flight holds requests back on purpose, that wait is in it.
+
+    A stamp is therefore late by no more than the loop lag. A latency counted from the sending has one such
+    stamp, one counted from the due time the schedule lag besides; a gap between chunks has two, of which
+    the later one counts.
+    """
+
+    def __init__(self) -> None:
+        self._loop_lag = Histogram()
+        self._schedule_lag = Histogram()
+        self._pauses = GcPauses()
+        self._chance = random.Random()
+        self._timer: Timer | None = None
+        self._probe_ns = 0
+        self._begun_ns = 0
+        self._begun_cpu_ns = 0
+        self._cpu_share = 0.0
+        self._num_chunks = 0
+        self._num_coalesced = 0
+
+    def __enter__(self) -> Self:
+        self._pauses.__enter__()
+        self._begun_ns, self._begun_cpu_ns = time.monotonic_ns(), time.process_time_ns()
+        self._timer = new_timer(self._probe)
+        self._arm()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        assert self._timer is not None
+        self._timer.close()
+        wall_ns = max(1, time.monotonic_ns() - self._begun_ns)
+        self._cpu_share = (time.process_time_ns() - self._begun_cpu_ns) / wall_ns
+        self._pauses.__exit__(kind, error, traceback)
+
+    def observe(self, record: Record) -> None:
+        """Take a request's own lateness into account."""
+        self._num_chunks += len(record.chunk_ns)
+        self._num_coalesced += record.coalesced_chunks
+        if record.sent_ns is not None:
+            _note(self._schedule_lag, record.sent_ns - record.due_ns - record.connect_ns)
+
+    def report(self, facts: LoadFacts, *, is_open: bool) -> ClientHealth:
+        """What has been found.
+
+        Args:
+            facts: Of the load that was generated meanwhile.
+            is_open: True for an open loop. A closed one has no schedule to be late for.
+        """
+        return ClientHealth(
+            loop_lag_p99=_p99(self._loop_lag),
+            loop_lag_max=_max(self._loop_lag),
+            schedule_lag_p99=_p99(self._schedule_lag) if is_open else None,
+            schedule_lag_max=_max(self._schedule_lag) if is_open else None,
+            gc_pause_max=self._pauses.max_ns,
+            gc_pause_total=self._pauses.total_ns,
+            cpu_share=self._cpu_share,
+            coalesced_chunks=self._num_coalesced,
+            num_chunks=self._num_chunks,
+            clock_resolution=max(1, round(time.get_clock_info("monotonic").resolution * 1e9)),
+            dropped_arrivals=facts.dropped_arrivals,
+            achieved_rate=facts.achieved_rate if is_open else None,
+            planned_rate=facts.planned_rate if is_open else None,
+        )
+
+    def _arm(self) -> None:
+        assert self._timer is not None
+        self._probe_ns = time.monotonic_ns() + self._chance.randrange(
+            PROBE_INTERVAL_NS // 2, PROBE_INTERVAL_NS * 3 // 2
+        )
+        self._timer.arm(self._probe_ns)
+
+    def _probe(self) -> None:
+        lag_ns = time.monotonic_ns() - self._probe_ns
+        _note(self._loop_lag, lag_ns)
+        for swallowed_ns in range(lag_ns - PROBE_INTERVAL_NS, 0, -PROBE_INTERVAL_NS):
+            _note(self._loop_lag, swallowed_ns)
+        self._arm()
+
+
+def _note(histogram: Histogram, lag_ns: int) -> None:
+    histogram.record(min(max(0, lag_ns // 1_000), histogram.layout.highest))
+
+
+def _p99(histogram: Histogram) -> int:
+    return round(histogram.percentile(99) * 1_000) if histogram.n else 0
+
+
+def _max(histogram: Histogram) -> int:
+    return round(histogram.maximum * 1_000) if histogram.n else 0

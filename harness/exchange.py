@@ -1,0 +1,142 @@
+"""One request on its way: its timeline, what has been decoded of it, and at last its record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from harness.record import Record, TokenSource
+from harness.timeline import Timeline
+from harness.wire import Usage
+from harness.wire.decoding import Decoder
+from harness.wire.error_text import one_line
+from harness.wire.outcome import find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.client import Client, Prepared
+    from harness.wire.answer import Answer
+
+
+class Exchange(Timeline):
+    """A timeline that can be decoded, a few reads at a time.
+
+    Args:
+        client: Whose endpoint decodes.
+        prepared: The request.
+        due_ns: When it was due, on the monotonic clock.
+        on_slice: Called with this exchange when much has gathered undecoded.
+        keep_text: Keep prompt and answer as text.
+
+    Attributes:
+        is_recorded: True once its record has been made.
+    """
+
+    __slots__ = ("_client", "_decoder", "_keep_text", "_on_slice", "_pending", "_prepared", "is_recorded")
+
+    def __init__(
+        self,
+        client: Client,
+        prepared: Prepared,
+        due_ns: int,
+        on_slice: Callable[[Exchange], None],
+        *,
+        keep_text: bool,
+    ) -> None:
+        super().__init__(due_ns)
+        self.is_recorded = False
+        self._client = client
+        self._prepared = prepared
+        self._on_slice = on_slice
+        self._keep_text = keep_text
+        self._decoder = Decoder(client.endpoint, keep_text)
+        self._pending: list[tuple[int, bytes]] = []
+
+    def on_slice(self) -> None:
+        """See ``Timeline``."""
+        self._on_slice(self)
+
+    def has_token(self) -> bool:
+        """See ``Timeline``. Decodes what has come so far."""
+        while self.digest(1_000):
+            pass
+        return self._decoder.answer.has_token
+
+    def digest(self, max_reads: int) -> bool:
+        """Decode at most so many reads; True if there are more."""
+        if not self._pending:
+            self._pending = self.take()
+            self._pending.reverse()
+        for _ in range(min(max_reads, len(self._pending))):
+            stamp_ns, data = self._pending.pop()
+            self._decoder.feed(self, stamp_ns, data)
+        return bool(self._pending or self.reads)
+
+    def record(self, origin_ns: int) -> Record:
+        """The record of an exchange that is over and wholly digested.
+
+        Args:
+            origin_ns: Start of the run on the monotonic clock; the record's times count from it.
+        """
+        self._decoder.finish(self.end_ns)
+        answer, arrival = self._decoder.answer, self._prepared.arrival
+        usage = answer.usage or Usage()
+        counts, counts_exact = answer.chunk_tokens()
+        output_tokens, source = _output_tokens(answer, counts)
+        is_exact = counts_exact or source is TokenSource.USAGE
+        expected = _expected_tokens(arrival.sampling)
+        outcome, detail, message = find(self, answer, output_tokens if is_exact else None, expected)
+        return Record(
+            index=arrival.index,
+            due_ns=self.due_ns - origin_ns,
+            sent_ns=_since(self.sent_ns, origin_ns),
+            headers_ns=_since(self.headers_ns, origin_ns),
+            chunk_ns=[stamp_ns - origin_ns for stamp_ns in answer.chunk_ns],
+            chunk_tokens=counts,
+            chunk_tokens_exact=counts_exact,
+            answer_index=answer.answer_index,
+            coalesced_chunks=answer.num_coalesced,
+            done_ns=(self.end_ns if answer.done_ns is None else answer.done_ns) - origin_ns,
+            outcome=outcome,
+            detail=detail,
+            message=one_line(self._client.target.mask(message)),
+            status=self.status,
+            finish_reason=answer.finish_reason,
+            prompt_tokens=arrival.prompt.num_tokens if usage.prompt_tokens is None else usage.prompt_tokens,
+            output_tokens=output_tokens,
+            token_source=source,
+            usage_tokens=usage.completion_tokens,
+            cached_tokens=usage.cached_tokens,
+            reasoning_tokens=usage.reasoning_tokens,
+            connect_ns=self.connect_ns,
+            streamed=answer.streamed,
+            expected_tokens=expected,
+            prompt=_prompt_text(self._prepared) if self._keep_text else None,
+            answer=answer.text,
+        )
+
+
+def _since(stamp_ns: int | None, origin_ns: int) -> int | None:
+    return None if stamp_ns is None else stamp_ns - origin_ns
+
+
+def _output_tokens(answer: Answer, counts: list[int]) -> tuple[int | None, TokenSource | None]:
+    if answer.usage is not None and answer.usage.completion_tokens is not None:
+        return answer.usage.completion_tokens, TokenSource.USAGE
+    if answer.has_token_ids:
+        return sum(counts), TokenSource.TOKEN_IDS
+    if counts:
+        return sum(counts), TokenSource.CHUNKS
+    return None, None
+
+
+def _expected_tokens(sampling: dict[str, Any]) -> int | None:
+    limit = sampling.get("max_tokens")
+    return limit if sampling.get("ignore_eos") and isinstance(limit, int) else None
+
+
+def _prompt_text(prepared: Prepared) -> str:
+    prompt = prepared.arrival.prompt
+    if prompt.messages is not None:
+        return "\n\n".join(f"{message.role}: {message.content}" for message in prompt.messages)
+    return prompt.text if prompt.text is not None else f"token ids {list(prompt.token_ids or ())}"

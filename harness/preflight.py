@@ -1,0 +1,89 @@
+"""A look at the server before any load is sent."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from harness import transport
+from harness.errors import PreflightError
+from harness.timeline import End, Timeline
+from harness.transport import HttpRequest
+from harness.wire.error_text import error_text, one_line
+
+if TYPE_CHECKING:
+    from harness.target import Target
+    from scenarios.timeouts import Timeouts
+
+
+class _Model(msgspec.Struct):
+    id: str
+
+
+class _Models(msgspec.Struct):
+    data: list[_Model]
+
+
+async def served_models(target: Target, timeouts: Timeouts) -> list[str]:
+    """Names of the models that the server lists; empty if it answers but keeps no such list.
+
+    Raises:
+        PreflightError: The server can't be reached, its certificate isn't trusted, it isn't HTTP, or it
+            wants another key.
+    """
+    timeline = await _get(target, timeouts, "/models")
+    if timeline.end is not End.COMPLETE or timeline.status is None:
+        raise _unreachable(target, timeline)
+    body = b"".join(data for _, data in timeline.reads)
+    if timeline.status in (401, 403):
+        remedy = "give the right API key"
+        raise PreflightError(
+            f"{target.url} answers {timeline.status}: {target.mask(error_text(body))}; {remedy}", "http_error"
+        )
+    try:
+        return [model.id for model in msgspec.json.decode(body, type=_Models).data]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return []
+
+
+async def find_model(target: Target, timeouts: Timeouts, wanted: str | None) -> str:
+    """The model to ask for: ``wanted`` if the server lists it or lists none, else the only one there is.
+
+    Raises:
+        PreflightError: As ``served_models``; or the model isn't served; or none was named and there isn't
+            exactly one.
+    """
+    served = await served_models(target, timeouts)
+    if wanted is not None:
+        if served and wanted not in served:
+            raise PreflightError(
+                f"{target.url} doesn't serve model '{wanted}'; it serves {', '.join(served)}", "http_error"
+            )
+        return wanted
+    if len(served) == 1:
+        return served[0]
+    if not served:
+        raise PreflightError(f"{target.url} lists no model; name one (model: or --model)", "bad_response")
+    raise PreflightError(
+        f"{target.url} serves {', '.join(served)}; name one (model: or --model)", "bad_response"
+    )
+
+
+async def _get(target: Target, timeouts: Timeouts, path: str) -> Timeline:
+    carrier = transport.choose(target, timeouts)
+    timeline = Timeline(time.monotonic_ns())
+    try:
+        request = HttpRequest("GET", target.path_beside(path), accept="application/json")
+        await carrier.exchange(request, timeline)
+    finally:
+        await carrier.close()
+    return timeline
+
+
+def _unreachable(target: Target, timeline: Timeline) -> PreflightError:
+    end = timeline.end or End.CLIENT_ERROR
+    outcome = "bad_response" if end is End.NOT_HTTP else end.value
+    message = one_line(target.mask(timeline.message)) or end.value
+    return PreflightError(f"{target.url} can't be used: {message}; is the server running there?", outcome)

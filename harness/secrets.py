@@ -1,0 +1,48 @@
+"""Keeps keys and passwords out of everything that is shown or written."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, quote_plus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MASK: Final = "***"
+_SHORTEST: Final = 4
+_TELLING: Final = re.compile(r"auth|cookie|key|token|secret|passw|credential|signature|^sig$", re.IGNORECASE)
+
+
+def names_secret(name: str) -> bool:
+    """True if a header or query parameter of that name holds a secret."""
+    return _TELLING.search(name) is not None
+
+
+class Secrets:
+    """A set of secrets that can be taken out of any text.
+
+    Secrets of fewer than four characters are taken out of addresses and headers only: in free text they
+    could be part of any word.
+    """
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        forms = {form for secret in secrets for form in _forms(secret) if len(form) >= _SHORTEST}
+        longest_first = sorted(forms, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if forms else None
+
+    def mask(self, text: str) -> str:
+        """``text`` with every secret replaced by ``***``."""
+        return text if self._pattern is None else self._pattern.sub(MASK, text)
+
+    def __repr__(self) -> str:
+        return "Secrets(...)"
+
+
+def _forms(secret: str) -> Iterable[str]:
+    """A secret as it may turn up: plain, percent-encoded, in base64."""
+    yield secret
+    yield quote(secret, safe="")
+    yield quote_plus(secret)
+    yield base64.b64encode(secret.encode()).decode()

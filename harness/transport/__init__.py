@@ -1,0 +1,66 @@
+"""Transports carry one request to the server and write down what comes back, and when.
+
+A transport does the least that can be done while bytes arrive: it stamps the time before anything else,
+takes off the HTTP framing and keeps the bytes. It parses no event and no JSON.
+
+``raw.py`` is the fast one: HTTP/1.1 on an asyncio protocol of our own. ``aiohttp_transport.py`` goes through
+proxies.
+"""
+
+from __future__ import annotations
+
+import abc
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from harness.target import Target
+    from harness.timeline import Timeline
+    from scenarios.timeouts import Timeouts
+
+
+class HttpRequest(msgspec.Struct, frozen=True):
+    """What goes over the wire, apart from the headers that every request has.
+
+    Attributes:
+        method: ``POST`` or ``GET``.
+        path: With query, as it stands in the request line.
+        body: JSON, or empty.
+        accept: What kind of reply is wanted.
+    """
+
+    method: str
+    path: str
+    body: bytes = b""
+    accept: str = "text/event-stream"
+
+
+class Transport(abc.ABC):
+    """Sends requests to one target."""
+
+    @abc.abstractmethod
+    async def exchange(self, request: HttpRequest, timeline: Timeline) -> None:
+        """Send ``request``, fill ``timeline`` and return when it is over.
+
+        Every failure ends up in the timeline. A request is sent a second time only if a kept-alive
+        connection turns out to have been closed by the server before a byte of the answer.
+
+        Raises:
+            CancelledError: The caller was cancelled; the timeline has ended as ``CUT``.
+        """
+
+    @abc.abstractmethod
+    async def close(self) -> None:
+        """Close all connections."""
+
+
+def choose(target: Target, timeouts: Timeouts) -> Transport:
+    """The transport for a target: the raw one unless there is a proxy on the way."""
+    if target.proxy is None:
+        from harness.transport.raw import RawTransport
+
+        return RawTransport(target, timeouts)
+    from harness.transport.aiohttp_transport import AiohttpTransport  # aiohttp takes long to import
+
+    return AiohttpTransport(target, timeouts)

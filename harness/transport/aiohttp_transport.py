@@ -1,0 +1,272 @@
+"""By way of aiohttp: slower, and at home with proxies.
+
+The stamps are as true as the raw transport's: they are taken when aiohttp's protocol gets the bytes, not
+when a coroutine wakes up to read them. This rests on one private attribute, ``TCPConnector._factory``, that
+makes aiohttp's protocols; the conformance test guards it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import functools
+import ssl
+import time
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+import aiohttp
+import yarl
+from aiohttp.client_proto import ResponseHandler
+
+from harness.timeline import SLICE_BYTES, End
+from harness.transport import HttpRequest, Transport
+from harness.transport.failures import Failure, connect_failure, exchange_failure
+from harness.transport.watchdog import Watchdog
+
+if TYPE_CHECKING:
+    from aiohttp.streams import StreamReader
+
+    from harness.target import Target
+    from harness.timeline import Timeline
+    from scenarios.timeouts import Timeouts
+
+
+class _Attempt:
+    """One sending of a request, from its beginning to the protocol that carries it."""
+
+    def __init__(self, timeline: Timeline, timeouts: Timeouts, connecting: asyncio.Timeout) -> None:
+        self.timeline = timeline
+        self.begun_ns = time.monotonic_ns()
+        self.handler: StampingHandler | None = None
+        self.watchdog: Watchdog | None = None
+        self._timeouts = timeouts
+        self._connecting = connecting
+
+    def connected(self, handler: StampingHandler) -> None:
+        """``handler`` has the connection; the request is sent next."""
+        now_ns = time.monotonic_ns()
+        self.handler = handler
+        self._connecting.reschedule(None)
+        self.timeline.connect_ns = 0 if handler.is_reused else now_ns - self.begun_ns
+        self.timeline.sent_ns = now_ns
+        self.watchdog = Watchdog(self.timeline, self._timeouts, lambda: handler.last_read_ns, handler.give_up)
+
+    def ended(self) -> None:
+        if self.watchdog is not None:
+            self.watchdog.stop()
+        if self.handler is not None:
+            self.handler.let_go()
+
+    @property
+    def met_a_closed_connection(self) -> bool:
+        """True if the server had closed a kept-alive connection before any byte of an answer."""
+        handler = self.handler
+        return (
+            self.timeline.end is None
+            and handler is not None
+            and handler.is_reused
+            and not handler.last_read_ns
+        )
+
+
+_attempt: contextvars.ContextVar[_Attempt] = contextvars.ContextVar("_attempt")
+
+
+class StampingHandler(ResponseHandler):
+    """aiohttp's protocol, that notes when bytes came and takes them out of aiohttp's buffer at once.
+
+    Attributes:
+        last_read_ns: Time of the latest socket read of this exchange, 0 before the first.
+        is_reused: True from the second exchange on.
+        lost_by: What broke the connection, None if it was closed politely or is open.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self.last_read_ns = 0
+        self.is_reused = False
+        self.lost_by: BaseException | None = None
+        self._timeline: Timeline | None = None
+        self._body: StreamReader | None = None
+        self._gathered = self._now_ns = 0
+
+    def set_response_params(self, **params: Any) -> None:  # noqa: ANN401 (aiohttp's own signature)
+        """aiohttp calls this in the task of the request, right before it writes it."""
+        super().set_response_params(**params)
+        self.last_read_ns = self._gathered = 0
+        self._body = None
+        attempt = _attempt.get()
+        self._timeline = attempt.timeline
+        attempt.connected(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Stamp first, then let aiohttp take off the framing, then keep the body bytes."""
+        now_ns = self._now_ns = time.monotonic_ns()
+        super().data_received(data)
+        if not data:  # aiohttp calls this itself, in the middle of the reading below
+            return
+        self.last_read_ns = now_ns
+        body, timeline = self._body, self._timeline
+        while body is not None and timeline is not None and body.exception() is None:
+            if not (piece := body.read_nowait(-1)):
+                return
+            self._keep(now_ns, piece, timeline)
+
+    def feed_data(self, data: Any, size: int = 0) -> None:  # noqa: ANN401 (aiohttp's own signature)
+        """A response head is complete; its body will come through ``data[1]``."""
+        message, body = data
+        timeline = self._timeline
+        if message.code >= 200 and timeline is not None:
+            self._body = body
+            timeline.headers_ns = self._now_ns
+            timeline.status = message.code
+            timeline.headers = {name.lower(): value for name, value in message.headers.items()}
+        super().feed_data(data, size)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """See ``asyncio.Protocol``."""
+        self.lost_by = exc
+        super().connection_lost(exc)
+
+    def give_up(self) -> None:
+        """Close at once."""
+        if self.transport is not None:
+            self.transport.abort()
+
+    def let_go(self) -> None:
+        """The exchange is over."""
+        self.is_reused = True
+        self._timeline = self._body = None
+
+    def _keep(self, now_ns: int, data: bytes, timeline: Timeline) -> None:
+        timeline.reads.append((now_ns, data))
+        self._gathered += len(data)
+        if self._gathered >= SLICE_BYTES:
+            self._gathered = 0
+            timeline.on_slice()
+
+
+class AiohttpTransport(Transport):
+    """Keeps every connection that the server keeps, as many as there are requests at a time."""
+
+    def __init__(self, target: Target, timeouts: Timeouts) -> None:
+        self._target = target
+        self._timeouts = timeouts
+        self._session: aiohttp.ClientSession | None = None
+        self._origin = f"{target.scheme}://{target.authority}"
+        proxy = urlsplit(target.proxy or "")
+        self._proxy_auth = (
+            None
+            if proxy.username is None
+            else aiohttp.BasicAuth(unquote(proxy.username), unquote(proxy.password or ""))
+        )
+        self._proxy = f"http://{proxy.netloc.rpartition('@')[2]}" if proxy.netloc else None
+
+    async def exchange(self, request: HttpRequest, timeline: Timeline) -> None:
+        """See ``Transport``."""
+        try:
+            while await self._try(request, timeline):
+                pass
+        except asyncio.CancelledError:
+            timeline.close(End.CUT, time.monotonic_ns())
+            raise
+
+    async def close(self) -> None:
+        """See ``Transport``."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+            await asyncio.sleep(0)
+
+    async def _try(self, request: HttpRequest, timeline: Timeline) -> bool:
+        """Send once; True if that must be done again because the kept-alive connection was closed."""
+        connecting = asyncio.timeout(self._timeouts.connect / 1e9)
+        attempt = _Attempt(timeline, self._timeouts, connecting)
+        _attempt.set(attempt)
+        try:
+            async with connecting:
+                await self._carry(request, attempt)
+        except TimeoutError:
+            message = f"no connection within {self._timeouts.connect / 1e9:g} s"
+            timeline.close(End.TIMEOUT, time.monotonic_ns(), "connect", message)
+        except Exception as error:  # noqa: BLE001 (whatever it is, it is this request's outcome)
+            if attempt.met_a_closed_connection:
+                return True
+            failure = _failure(error, attempt.handler)
+            timeline.close(failure.end, time.monotonic_ns(), failure.detail, failure.message)
+        finally:
+            attempt.ended()
+        return False
+
+    async def _carry(self, request: HttpRequest, attempt: _Attempt) -> None:
+        timeline = attempt.timeline
+        headers = {"Accept": request.accept, "Accept-Encoding": "identity", "User-Agent": "tokenpace"}
+        if request.body:
+            headers["Content-Type"] = "application/json"
+        given = {name.lower() for name in self._target.headers}
+        headers = {name: value for name, value in headers.items() if name.lower() not in given}
+        response = await self._open_session().request(
+            request.method,
+            yarl.URL(self._origin + request.path, encoded=True),
+            data=request.body or None,
+            headers={**headers, **self._target.headers},
+            proxy=self._proxy,
+            proxy_auth=self._proxy_auth,
+            allow_redirects=False,
+        )
+        coding = timeline.headers.get("content-encoding", "identity").lower()
+        if coding != "identity":
+            response.close()
+            message = f"a body with content-encoding {coding!r}, though only identity was accepted"
+            timeline.close(End.NOT_HTTP, time.monotonic_ns(), "framing", message)
+            return
+        await response.content.wait_eof()
+        timeline.close(End.COMPLETE, self._end_ns(attempt))
+        response.release()
+
+    def _end_ns(self, attempt: _Attempt) -> int:
+        """The read that completed the body; the close where only that could end it."""
+        headers = attempt.timeline.headers
+        framed = "transfer-encoding" in headers or "content-length" in headers
+        return attempt.handler.last_read_ns if framed and attempt.handler else time.monotonic_ns()
+
+    def _open_session(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            connector = aiohttp.TCPConnector(limit=0, ssl=self._target.tls_context() or True)
+            make: functools.partial[ResponseHandler] = functools.partial(
+                StampingHandler, loop=asyncio.get_running_loop()
+            )
+            connector._factory = make  # noqa: SLF001 (see the module's docstring)
+            self._session = aiohttp.ClientSession(
+                connector=connector,
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
+                auto_decompress=False,
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        return self._session
+
+
+def _failure(error: Exception, handler: StampingHandler | None) -> Failure:
+    """What an exception of aiohttp means, in the words of the raw transport."""
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return Failure(End.CONNECT_ERROR, "proxy", f"the proxy refused with status {error.status}")
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return connect_failure(_as_exception(error.certificate_error))
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return connect_failure(error.os_error)
+    if isinstance(error, ssl.SSLError) or handler is None:
+        return connect_failure(error)
+    if isinstance(error, aiohttp.ClientResponseError):
+        return Failure(End.NOT_HTTP, "framing", error.message)
+    if isinstance(handler.lost_by, OSError):
+        return exchange_failure(handler.lost_by)
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return Failure(End.RESET, "no_answer", "the server closed the connection without an answer")
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return Failure(End.CLOSED, "", "the server closed the connection in the middle of the answer")
+    return exchange_failure(error)
+
+
+def _as_exception(error: BaseException | str) -> Exception:
+    return error if isinstance(error, Exception) else OSError(str(error))

@@ -1,0 +1,202 @@
+"""One HTTP/1.1 connection: the hot path of the harness."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import socket
+import time
+from typing import TYPE_CHECKING, cast
+
+from harness.timeline import SLICE_BYTES, End
+from harness.transport.failures import exchange_failure
+from harness.transport.framing import framing_of
+from harness.transport.head import MAX_HEAD_BYTES, NotHttpError, parse_head
+
+if TYPE_CHECKING:
+    from harness.timeline import Timeline
+    from harness.transport.framing import Framing
+
+
+class Answered(enum.Enum):
+    """What came of sending a request."""
+
+    YES = "yes"
+    """The timeline has ended."""
+    NOT_A_BYTE = "not a byte"
+    """The server closed a reused connection before any byte of an answer: it never took the request."""
+
+
+class Connection(asyncio.Protocol):
+    """Carries one exchange at a time.
+
+    Args:
+        sock: The connected socket under the transport. It stays the transport's.
+        is_plain: True without TLS: then requests are written straight to the socket.
+
+    Attributes:
+        last_read_ns: Time of the latest socket read of this exchange, 0 before the first.
+        is_reused: True from the second exchange on.
+        is_reusable: True between exchanges, while the server keeps the connection open.
+    """
+
+    def __init__(self, sock: socket.socket, *, is_plain: bool) -> None:
+        self.last_read_ns = 0
+        self.is_reused = False
+        self.is_reusable = False
+        self._sock = sock
+        self._is_plain = is_plain
+        self._transport: asyncio.Transport | None = None
+        self._timeline: Timeline | None = None
+        self._over: asyncio.Future[Answered] | None = None
+        self._framing: Framing | None = None
+        self._head = bytearray()
+        self._keeps_alive = False
+        self._gathered = 0
+
+    def send(self, request: bytes, timeline: Timeline) -> asyncio.Future[Answered]:
+        """Send a request and let what comes back fill ``timeline``; the future says when it is over."""
+        assert self._transport is not None
+        self._over = over = asyncio.get_running_loop().create_future()
+        self._timeline, self._framing = timeline, None
+        self._head.clear()
+        self.last_read_ns = self._gathered = 0
+        self.is_reusable = False
+        timeline.sent_ns = time.monotonic_ns()
+        num_written = self._write_now(request) if self._is_plain else 0
+        if num_written < len(request) and not over.done():
+            self._transport.write(memoryview(request)[num_written:])
+        return over
+
+    def has_gone_stale(self) -> bool:
+        """True if the server has closed, or sent something nobody asked for, since the last exchange."""
+        if not self.is_reusable or self._transport is None or self._transport.is_closing():
+            return True
+        try:
+            self._sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            pass
+        return True
+
+    def abort(self) -> None:
+        """Close at once. An exchange that goes on ends as it has been noted, or as cut."""
+        self.is_reusable = False
+        if self._timeline is not None:
+            self._end(End.CUT, time.monotonic_ns())
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See ``asyncio.Protocol``."""
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Stamp, unframe, keep. Called for every socket read."""
+        now_ns = time.monotonic_ns()
+        timeline = self._timeline
+        if timeline is None:
+            self.abort()
+            return
+        self.last_read_ns = now_ns
+        try:
+            if self._framing is None:
+                self._take_head(data, now_ns, timeline)
+            else:
+                self._take_body(self._framing, data, now_ns, timeline)
+        except NotHttpError as error:
+            self._end(End.NOT_HTTP, now_ns, "framing", str(error))
+            self.abort()
+
+    def eof_received(self) -> None:
+        """The server closed its side: the whole connection ends."""
+        self._close(time.monotonic_ns(), None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See ``asyncio.Protocol``."""
+        self._close(time.monotonic_ns(), exc)
+        self._transport = None
+
+    def _write_now(self, request: bytes) -> int:
+        """Hand to the kernel what it takes at once: event loops put writes off to the end of their turn."""
+        try:
+            return self._sock.send(request)
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            self._close(time.monotonic_ns(), error)
+            return 0
+
+    def _take_head(self, data: bytes, now_ns: int, timeline: Timeline) -> None:
+        self._head += data
+        while self._framing is None and self._timeline is not None:
+            end = self._head.find(b"\r\n\r\n")
+            if (len(self._head) if end < 0 else end) > MAX_HEAD_BYTES:
+                raise NotHttpError(f"a response head of more than {MAX_HEAD_BYTES:,} bytes")
+            if end < 0:
+                return
+            head = parse_head(bytes(self._head[:end]))
+            del self._head[: end + 4]
+            if head.status < 200:  # an interim response; the real one follows
+                continue
+            timeline.headers_ns, timeline.status, timeline.headers = now_ns, head.status, head.headers
+            self._keeps_alive = head.keeps_alive
+            self._begin_body(framing_of(head), now_ns, timeline)
+
+    def _begin_body(self, framing: Framing, now_ns: int, timeline: Timeline) -> None:
+        coding = timeline.headers.get("content-encoding", "identity").lower()
+        if coding != "identity":
+            raise NotHttpError(f"a body with content-encoding {coding!r}, though only identity was accepted")
+        self._framing = framing
+        rest = bytes(self._head)
+        self._head.clear()
+        self._take_body(framing, rest, now_ns, timeline)
+
+    def _take_body(self, framing: Framing, data: bytes, now_ns: int, timeline: Timeline) -> None:
+        body = framing.feed(data)
+        if body:
+            timeline.reads.append((now_ns, body))
+            self._gathered += len(body)
+            if self._gathered >= SLICE_BYTES:
+                self._gathered = 0
+                timeline.on_slice()
+        if framing.is_complete:
+            self.is_reusable = self._keeps_alive and not framing.num_excess
+            self._end(End.COMPLETE, now_ns)
+            if not self.is_reusable:
+                self.abort()
+
+    def _close(self, now_ns: int, error: Exception | None) -> None:
+        """The connection is gone: find out what that means for the exchange."""
+        self.is_reusable = False
+        timeline = self._timeline
+        if timeline is None:
+            return
+        if not self.last_read_ns and self.is_reused:
+            self._resolve(Answered.NOT_A_BYTE)
+        elif error is not None:
+            self._end(*_placed(exchange_failure(error), now_ns))
+        elif self._framing is None:
+            self._end(End.RESET, now_ns, "no_answer", "the server closed the connection without an answer")
+        elif self._framing.ends_by_close:
+            self._end(End.COMPLETE, now_ns)
+        else:
+            self._end(End.CLOSED, now_ns, "", "the server closed the connection in the middle of the answer")
+
+    def _end(self, end: End, at_ns: int, detail: str = "", message: str = "") -> None:
+        if self._timeline is not None:
+            self._timeline.close(end, at_ns, detail, message)
+            self._resolve(Answered.YES)
+
+    def _resolve(self, answered: Answered) -> None:
+        self._timeline = self._framing = None
+        self.is_reused = True
+        if self._over is not None and not self._over.done():
+            self._over.set_result(answered)
+        self._over = None
+
+
+def _placed(failure: tuple[End, str, str], at_ns: int) -> tuple[End, int, str, str]:
+    end, detail, message = failure
+    return end, at_ns, detail, message

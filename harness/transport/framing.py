@@ -1,0 +1,160 @@
+"""Where a response body ends: the three framings of HTTP/1.1, bytes in, body bytes out."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, Protocol
+
+from harness.transport.head import NotHttpError
+
+if TYPE_CHECKING:
+    from harness.transport.head import Head
+
+_MAX_LINE_BYTES: Final = 8_192
+_SIZE_LINE: Final = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
+
+
+class Framing(Protocol):
+    """One body.
+
+    Attributes:
+        is_complete: True once the body is over.
+        ends_by_close: True if closing the connection is the regular end.
+        num_excess: Bytes that came after the end.
+    """
+
+    is_complete: bool
+    ends_by_close: bool
+    num_excess: int
+
+    def feed(self, data: bytes) -> bytes:
+        """The body bytes in ``data``.
+
+        Raises:
+            NotHttpError: The framing is broken.
+        """
+
+
+def framing_of(head: Head) -> Framing:
+    """The framing of the body that follows ``head``.
+
+    Raises:
+        NotHttpError: The headers contradict each other or are beyond understanding.
+    """
+    coding = head.headers.get("transfer-encoding")
+    if head.status in (204, 304):
+        return Sized(0)
+    if coding is not None:
+        if coding.lower() != "chunked":
+            raise NotHttpError(f"transfer-encoding {coding!r}, only chunked is understood")
+        return Chunked()
+    lengths = {length.strip() for length in head.headers.get("content-length", "").split(",")} - {""}
+    if not lengths:
+        return UntilClose()
+    length = lengths.pop()
+    if lengths or not (length.isascii() and length.isdigit()):
+        raise NotHttpError(f"content-length {head.headers['content-length'][:40]!r}")
+    return Sized(int(length[:18]))
+
+
+class UntilClose:
+    """The body ends when the server closes."""
+
+    is_complete = False
+    ends_by_close = True
+    num_excess = 0
+
+    def feed(self, data: bytes) -> bytes:
+        """See ``Framing``."""
+        return data
+
+
+class Sized:
+    """A body of known length."""
+
+    ends_by_close = False
+
+    def __init__(self, length: int) -> None:
+        self.num_excess = 0
+        self.is_complete = length == 0
+        self._left = length
+
+    def feed(self, data: bytes) -> bytes:
+        """See ``Framing``."""
+        self.num_excess += max(0, len(data) - self._left)
+        body = data[: self._left]
+        self._left -= len(body)
+        self.is_complete = self._left == 0
+        return body
+
+
+class Chunked:
+    """A body in chunks, each after a line with its size in hexadecimal."""
+
+    ends_by_close = False
+
+    def __init__(self) -> None:
+        self.is_complete = False
+        self.num_excess = 0
+        self._held = b""
+        self._left = 0
+        self._in_trailers = False
+
+    def feed(self, data: bytes) -> bytes:
+        """See ``Framing``."""
+        if not (self._held or self._left or self._in_trailers):
+            cut = data.find(b"\r\n", 0, 10)
+            if cut > 0 and _is_whole(data, cut):
+                return data[cut + 2 : -2]
+        return self._feed_pieces(data)
+
+    def _feed_pieces(self, data: bytes) -> bytes:
+        """``_left`` counts what is missing of a chunk with its line end, ``_held`` is a line begun."""
+        data = self._held + data
+        self._held = b""
+        pieces: list[bytes] = []
+        at = 0
+        while at < len(data) and not self.is_complete:
+            at = self._take_chunk(data, at, pieces) if self._left else self._take_line(data, at)
+        if self.is_complete:
+            self.num_excess += len(data) - at
+        return b"".join(pieces)
+
+    def _take_chunk(self, data: bytes, at: int, pieces: list[bytes]) -> int:
+        end = min(len(data), at + self._left)
+        self._left -= end - at
+        body_end = end - max(0, 2 - self._left)
+        pieces.append(data[at:body_end])
+        if data[max(at, body_end) : end] not in (b"\r\n", b"\r", b"\n", b""):
+            raise NotHttpError("a chunk is longer than its size says")
+        return end
+
+    def _take_line(self, data: bytes, at: int) -> int:
+        end = data.find(b"\r\n", at)
+        if (len(data) if end < 0 else end) - at > _MAX_LINE_BYTES:
+            raise NotHttpError("a chunk's size line without end")
+        if end < 0:
+            self._held = data[at:]
+            return len(data)
+        self._end_line(data[at:end])
+        return end + 2
+
+    def _end_line(self, line: bytes) -> None:
+        if self._in_trailers:
+            self.is_complete = not line
+            return
+        match = _SIZE_LINE.fullmatch(line)
+        if match is None:
+            raise NotHttpError(f"a chunk size that is none: {line[:40]!r}")
+        size = int(match[1], 16)
+        self._in_trailers = size == 0
+        self._left = size + 2 if size else 0
+
+
+def _is_whole(data: bytes, cut: int) -> bool:
+    """True if ``data`` is exactly one chunk, its size line ending at ``cut``. Most reads are."""
+    try:
+        size = int(data[:cut], 16)
+    except ValueError:  # a chunk extension
+        return False
+    return size > 0 and cut + 4 + size == len(data) and data.endswith(b"\r\n")

@@ -1,0 +1,85 @@
+"""The time limits of one exchange, by one timer that is set anew only when it goes off."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Final
+
+from harness.timeline import End
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.timeline import Timeline
+    from scenarios.timeouts import Timeouts
+
+_WAITED_FOR: Final = {"first_token": "first token", "idle": "further byte", "total": "end of the answer"}
+_SLACK_S: Final = 0.001
+"""uvloop's timers may go off half a millisecond early."""
+
+
+class Watchdog:
+    """Ends an exchange that takes too long. Costs nothing while bytes arrive.
+
+    Args:
+        timeline: The exchange; its request has just been sent.
+        timeouts: How long to wait for what.
+        last_read_ns: Tells the time of the latest socket read, 0 before the first.
+        abort: Called after the timeline has ended as ``TIMEOUT``.
+    """
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        timeouts: Timeouts,
+        last_read_ns: Callable[[], int],
+        abort: Callable[[], None],
+    ) -> None:
+        self._timeline = timeline
+        self._timeouts = timeouts
+        self._last_read_ns = last_read_ns
+        self._abort = abort
+        sent_ns = timeline.sent_ns or time.monotonic_ns()
+        self._first_token_ns = sent_ns + timeouts.first_token
+        self._total_ns = sent_ns + timeouts.total
+        self._timer: asyncio.TimerHandle | None = None
+        self._look()
+
+    def stop(self) -> None:
+        """The exchange is over."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        """End the exchange if a limit has passed, else come back when the next one may have."""
+        now_ns = time.monotonic_ns()
+        limit = self._passed(now_ns)
+        if limit is None:
+            delay_s = (self._next_look_ns(now_ns) - now_ns) / 1e9 + _SLACK_S
+            self._timer = asyncio.get_running_loop().call_later(delay_s, self._look)
+            return
+        self._timer = None
+        seconds = getattr(self._timeouts, limit) / 1e9
+        self._timeline.close(End.TIMEOUT, now_ns, limit, f"no {_WAITED_FOR[limit]} within {seconds:g} s")
+        self._abort()
+
+    def _passed(self, now_ns: int) -> str | None:
+        if now_ns >= self._total_ns:
+            return "total"
+        if now_ns >= self._first_token_ns and not self._timeline.has_token():
+            return "first_token"
+        last_ns = self._last_read_ns()
+        if last_ns and now_ns >= last_ns + self._timeouts.idle and self._timeline.has_token():
+            return "idle"
+        return None
+
+    def _next_look_ns(self, now_ns: int) -> int:
+        """The earliest time at which a limit can pass, whatever arrives until then."""
+        idle_ns = self._last_read_ns() + self._timeouts.idle
+        if idle_ns <= now_ns:  # no read yet, or none that bore a token
+            idle_ns = now_ns + self._timeouts.idle
+        if self._first_token_ns > now_ns:
+            idle_ns = min(idle_ns, self._first_token_ns)
+        return min(idle_ns, self._total_ns)

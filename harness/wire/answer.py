@@ -1,0 +1,119 @@
+"""What an answer has borne so far: its tokens with their times, its end, its faults."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.wire import Kind
+
+if TYPE_CHECKING:
+    from harness.wire import Delta, Usage
+
+
+class Answer:
+    """Gathered from deltas in order of arrival. Times in ns of the monotonic clock.
+
+    Attributes:
+        chunk_ns: Arrival of each token-bearing event.
+        num_coalesced: Of them, those that came in the same read as the one before.
+        usage: The last usage seen.
+        finish_reason: As the server said.
+        done_ns: When ``[DONE]`` came, None if it hasn't.
+        error: The server's message, if it reported a failure in its answer.
+        fault: What is wrong with the form of the answer: sub-class and message.
+        has_choices: True once any choice came.
+        streamed: False for a reply in one piece.
+        num_bytes: Of the body.
+    """
+
+    def __init__(self, keep_text: bool) -> None:
+        self.chunk_ns: list[int] = []
+        self.num_coalesced = 0
+        self.usage: Usage | None = None
+        self.finish_reason: str | None = None
+        self.done_ns: int | None = None
+        self.error: str | None = None
+        self.fault: tuple[str, str] | None = None
+        self.has_choices = False
+        self.streamed = True
+        self.num_bytes = 0
+        self._texts: list[str] | None = [] if keep_text else None
+        self._counts: list[int | None] = []
+        self._running: list[int] = []
+        self._all_token_ids = True
+        self._answer_index: int | None = None
+        self._has_reasoning = False
+        self._has_text = False
+
+    def take(self, stamp_ns: int, delta: Delta) -> None:
+        """Add what one event bears; it came at ``stamp_ns``."""
+        if delta.usage is not None:
+            self.usage = delta.usage
+        if delta.finish_reason is not None:
+            self.finish_reason = delta.finish_reason
+        if delta.error is not None and self.error is None:
+            self.error = delta.error
+        self.has_choices = self.has_choices or delta.has_choices
+        if delta.kind is not None:
+            self._take_tokens(stamp_ns, delta, delta.kind)
+
+    @property
+    def has_token(self) -> bool:
+        """True once a token has come, in whatever form."""
+        return bool(self.chunk_ns) or self._has_text
+
+    @property
+    def is_empty(self) -> bool:
+        """True if no token has come and the server's usage counts none."""
+        return not self.has_token and not (self.usage is not None and self.usage.completion_tokens)
+
+    @property
+    def answer_index(self) -> int | None:
+        """Index of the first chunk of the answer itself. All is answer where nothing is thought aloud."""
+        if not self._has_reasoning and self._answer_index is not None:
+            return 0
+        return self._answer_index
+
+    @property
+    def has_token_ids(self) -> bool:
+        """True if every chunk came with its token ids."""
+        return bool(self.chunk_ns) and self._all_token_ids
+
+    @property
+    def text(self) -> str | None:
+        """The text, where it was to be kept."""
+        return None if self._texts is None else "".join(self._texts)
+
+    def chunk_tokens(self) -> tuple[list[int], bool]:
+        """Tokens in each chunk, and whether that is exact or assumed to be one each.
+
+        Exact by token ids or log-probabilities if every chunk has them, else by a usage that runs along
+        with every chunk.
+        """
+        exact = [count for count in self._counts if count is not None]
+        if len(exact) == len(self._counts):
+            return exact, bool(exact)
+        if len(self._running) == len(self.chunk_ns):
+            before = [0, *self._running]
+            steps = [now - then for then, now in zip(before, self._running, strict=False)]
+            if min(steps) > 0:
+                return steps, True
+        return [count or 1 for count in self._counts], False
+
+    def _take_tokens(self, stamp_ns: int, delta: Delta, kind: Kind) -> None:
+        self._has_text = self._has_text or bool(delta.text)
+        if self._texts is not None:
+            self._texts.append(delta.text)
+        if not self.streamed:
+            return
+        if kind is Kind.REASONING:
+            self._has_reasoning = True
+        elif self._answer_index is None and kind is not Kind.SILENT:
+            self._answer_index = len(self.chunk_ns)
+        if self.chunk_ns and self.chunk_ns[-1] == stamp_ns:
+            self.num_coalesced += 1
+        self.chunk_ns.append(stamp_ns)
+        self._counts.append(delta.num_tokens)
+        self._all_token_ids = self._all_token_ids and delta.has_token_ids
+        if delta.usage is not None and delta.usage.completion_tokens is not None:
+            self._running.append(delta.usage.completion_tokens)

@@ -1,0 +1,172 @@
+"""The JSON of chat and text completions, streamed or whole, as the servers of the field write it.
+
+Known dialects: ``reasoning_content`` and ``reasoning`` (thinking aloud), ``token_ids`` per choice (vLLM),
+usage in a chunk of its own, in the last chunk or running in every chunk, errors as an ``error`` object, as
+a string, or as ``{"object": "error"}``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from harness.wire import Delta, Kind, Usage, WireError
+from harness.wire.error_text import error_text
+
+
+class _Function(msgspec.Struct):
+    name: str | None = None
+    arguments: Any = None
+
+
+class _ToolCall(msgspec.Struct):
+    function: _Function | None = None
+
+
+class _Message(msgspec.Struct):
+    content: str | list[Any] | None = None
+    reasoning_content: Any = None
+    reasoning: Any = None
+    refusal: str | None = None
+    tool_calls: list[_ToolCall] | None = None
+    function_call: _Function | None = None
+
+
+class _Logprobs(msgspec.Struct):
+    content: list[msgspec.Raw] | None = None
+    tokens: list[msgspec.Raw] | None = None
+
+
+class _Choice(msgspec.Struct):
+    delta: _Message | None = None
+    message: _Message | None = None
+    text: str | None = None
+    logprobs: _Logprobs | None = None
+    token_ids: list[int] | None = None
+    finish_reason: str | None = None
+
+
+class _PromptDetails(msgspec.Struct):
+    cached_tokens: int | None = None
+
+
+class _CompletionDetails(msgspec.Struct):
+    reasoning_tokens: int | None = None
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: _PromptDetails | None = None
+    completion_tokens_details: _CompletionDetails | None = None
+
+
+class _Chunk(msgspec.Struct):
+    choices: list[_Choice] | None = None
+    usage: _Usage | None = None
+    error: Any = None
+    object: Any = None
+
+
+_decoder = msgspec.json.Decoder(_Chunk)
+
+
+def decode(data: bytes) -> Delta:
+    """What one event's data, or one whole reply, bears.
+
+    Raises:
+        WireError: It is no JSON object of this form.
+    """
+    try:
+        chunk = _decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        chunk = _decode_replaced(data, error)
+    delta = Delta()
+    if chunk.usage is not None:
+        delta.usage = _usage(chunk.usage)
+    if chunk.error or chunk.object == "error":
+        delta.error = error_text(data)
+    for choice in chunk.choices or ():
+        delta.has_choices = True
+        if choice.finish_reason:
+            delta.finish_reason = choice.finish_reason
+        _take_tokens(delta, choice)
+    return delta
+
+
+def _decode_replaced(data: bytes, error: Exception) -> _Chunk:
+    """Invalid UTF-8 is read with replacement characters, as the standard says; anything else is a fault."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        try:
+            return _decoder.decode(data.decode(errors="replace"))
+        except (msgspec.DecodeError, RecursionError) as second:
+            error = second
+    raise WireError(str(error)) from error
+
+
+def _take_tokens(delta: Delta, choice: _Choice) -> None:
+    """Add what one choice bears. Choices of one event (``n`` > 1) count together."""
+    message = choice.delta or choice.message
+    kind, text = _spoken(message, choice.text)
+    if kind is None and choice.token_ids:
+        kind = Kind.SILENT
+    if kind is None:
+        return
+    delta.kind = kind if delta.kind in (None, Kind.SILENT) else delta.kind
+    delta.text += text
+    num_tokens = _exact_count(choice)
+    if num_tokens is not None:
+        delta.num_tokens = (delta.num_tokens or 0) + num_tokens
+        delta.has_token_ids = choice.token_ids is not None
+
+
+def _spoken(message: _Message | None, text: str | None) -> tuple[Kind | None, str]:
+    if text:
+        return Kind.ANSWER, text
+    if message is None:
+        return None, ""
+    if message.content:
+        return Kind.ANSWER, message.content if isinstance(message.content, str) else _joined(message.content)
+    if thought := message.reasoning_content or message.reasoning:
+        return Kind.REASONING, thought if isinstance(thought, str) else ""
+    if message.refusal:
+        return Kind.REFUSAL, message.refusal
+    if called := _called(message):
+        return Kind.TOOL, called
+    return None, ""
+
+
+def _joined(parts: list[Any]) -> str:
+    return "".join(
+        part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)
+    )
+
+
+def _called(message: _Message) -> str:
+    """Names and argument text of tool calls."""
+    if message.tool_calls is None and message.function_call is None:
+        return ""
+    functions = [call.function for call in message.tool_calls or ()] + [message.function_call]
+    return "".join(f"{each.name or ''}{each.arguments or ''}" for each in functions if each is not None)
+
+
+def _exact_count(choice: _Choice) -> int | None:
+    if choice.token_ids is not None:
+        return len(choice.token_ids)
+    if choice.logprobs is None:
+        return None
+    tokens = choice.logprobs.content if choice.logprobs.content is not None else choice.logprobs.tokens
+    return len(tokens) if tokens else None
+
+
+def _usage(usage: _Usage) -> Usage:
+    prompt, completion = usage.prompt_tokens_details, usage.completion_tokens_details
+    return Usage(
+        usage.prompt_tokens,
+        usage.completion_tokens,
+        prompt.cached_tokens if prompt else None,
+        completion.reasoning_tokens if completion else None,
+    )

@@ -1,0 +1,112 @@
+"""From body bytes to an ``Answer``: a stream of events, one JSON reply, or the body of a failure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from harness.wire import WireError
+from harness.wire.answer import Answer
+from harness.wire.error_text import error_text
+from harness.wire.sse import EventTooLargeError, SseParser
+
+if TYPE_CHECKING:
+    from harness.timeline import Timeline
+    from harness.wire import Endpoint
+    from harness.wire.sse import Event
+
+MAX_REPLY_BYTES: Final = 16 * 1024 * 1024
+MAX_ERROR_BYTES: Final = 64 * 1024
+_EVENT_STARTS: Final = (b"data:", b"event:", b"id:", b"retry:", b":", b"\xef\xbb\xbf")
+_STREAM, _REPLY, _FAILURE, _FOREIGN = "stream", "reply", "failure", "foreign"
+
+
+class Decoder:
+    """Decodes one answer, piece by piece.
+
+    Attributes:
+        answer: What has come so far.
+    """
+
+    def __init__(self, endpoint: Endpoint, keep_text: bool) -> None:
+        self.answer = Answer(keep_text)
+        self._endpoint = endpoint
+        self._sse = SseParser()
+        self._form: str | None = None
+        self._whole = bytearray()
+
+    def feed(self, timeline: Timeline, stamp_ns: int, data: bytes) -> None:
+        """Take the body bytes of one socket read."""
+        answer = self.answer
+        answer.num_bytes += len(data)
+        if self._form is None:
+            self._form = _form_of(timeline, data)
+            answer.streamed = self._form != _REPLY
+        if answer.fault is not None:
+            return
+        if self._form == _STREAM:
+            self._feed_stream(stamp_ns, data)
+        else:
+            self._feed_whole(data)
+
+    def finish(self, stamp_ns: int) -> None:
+        """The body is over; it ended at ``stamp_ns``."""
+        answer, whole = self.answer, bytes(self._whole)
+        self._whole.clear()
+        if answer.fault is not None:
+            return
+        if self._form == _REPLY:
+            self._take(stamp_ns, whole)
+        elif self._form == _FAILURE:
+            answer.error = error_text(whole)
+        elif self._form == _FOREIGN:
+            answer.fault = ("not_json", f"neither events nor JSON: {error_text(whole)}")
+
+    def _feed_stream(self, stamp_ns: int, data: bytes) -> None:
+        try:
+            events = self._sse.feed(data)
+        except EventTooLargeError as error:
+            self.answer.fault = ("event_too_large", str(error))
+            return
+        for event in events:
+            self._take_event(stamp_ns, event)
+
+    def _take_event(self, stamp_ns: int, event: Event) -> None:
+        answer = self.answer
+        if answer.done_ns is not None or answer.fault is not None:
+            return
+        if event.data == b"[DONE]":
+            answer.done_ns = stamp_ns
+        elif event.name == "error":
+            answer.error = answer.error or error_text(event.data) or "an error event without a message"
+        elif event.data:
+            self._take(stamp_ns, event.data)
+
+    def _take(self, stamp_ns: int, data: bytes) -> None:
+        try:
+            self.answer.take(stamp_ns, self._endpoint.decode(data))
+        except WireError as error:
+            what = "malformed_event" if self._form == _STREAM else "malformed_reply"
+            self.answer.fault = (what, f"{error}: {error_text(data)}")
+
+    def _feed_whole(self, data: bytes) -> None:
+        if self._form == _REPLY:
+            self._whole += data
+            if len(self._whole) > MAX_REPLY_BYTES:
+                self.answer.fault = ("reply_too_large", f"a reply of more than {MAX_REPLY_BYTES:,} bytes")
+        else:
+            self._whole += data[: max(0, MAX_ERROR_BYTES - len(self._whole))]
+
+
+def _form_of(timeline: Timeline, data: bytes) -> str:
+    """What the body is, by status and content type; by its first bytes where the type doesn't say."""
+    if timeline.status is None or timeline.status >= 300:
+        return _FAILURE
+    content_type = timeline.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type == "text/event-stream":
+        return _STREAM
+    if content_type == "text/html":
+        return _FOREIGN
+    start = data.lstrip()
+    if content_type.endswith("json") or start.startswith(b"{"):
+        return _REPLY
+    return _STREAM if start.startswith(_EVENT_STARTS) else _FOREIGN

@@ -1,0 +1,50 @@
+"""What a server says about a failure, as one short line."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+MAX_CHARS: Final = 500
+_BLANKS: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
+_TAGS: Final = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
+
+
+def error_text(body: bytes) -> str:
+    """The message in an error body of any of the usual shapes, else the body's own text."""
+    try:
+        found = _message(msgspec.json.decode(body))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        found = None
+    if found is None:
+        found = body[: 8 * MAX_CHARS].decode(errors="replace")
+        found = _TAGS.sub(" ", found) if found.lstrip().startswith("<") else found
+    return one_line(found)
+
+
+def one_line(text: str) -> str:
+    """``text`` without line breaks and control characters, at most ``MAX_CHARS`` long."""
+    text = _BLANKS.sub(" ", text).strip()
+    return text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1] + "…"
+
+
+def _message(body: object) -> str | None:
+    """``error``, ``detail`` or ``message``, each a text or something that holds one."""
+    if isinstance(body, str):
+        return body
+    if isinstance(body, list):
+        return "; ".join(filter(None, map(_message, body[:3]))) or None
+    if not isinstance(body, dict):
+        return None
+    for key in ("error", "message", "detail", "msg"):
+        if (value := body.get(key)) and (found := _message(value)):
+            return _with_type(found, body)
+    kind = body.get("type") or body.get("code")
+    return str(kind) if kind else None
+
+
+def _with_type(message: str, body: dict[str, Any]) -> str:
+    kind = body.get("type")
+    return f"{message} ({kind})" if isinstance(kind, str) and "error" not in body else message
