@@ -59,6 +59,6 @@ def _of_pace(snapshot: Snapshot) -> Iterator[str]:
     due, sent = snapshot.pace
     if abs(sent / due - 1) > _PACE_TOLERANCE:
         yield (
-            f"{sent:.4g} requests/s were sent where {due:.4g} were due ({100 * (sent / due - 1):+.1f} %): the "
-            "harness could not keep to the plan; lower the rate, or give it more CPU"
+            f"{sent:.4g} requests/s were sent where {due:.4g} were due ({100 * (sent / due - 1):+.1f} %): "
+            "the harness could not keep to the plan; lower the rate, or give it more CPU"
         )

@@ -23,7 +23,8 @@ def decided(rule: Rule, finding: Finding, confidence: float) -> str:
 def undecided(rule: Rule, finding: Finding, confidence: float) -> str:
     """Why nothing can be said, and what would help."""
     observed, limit = _shown(rule, finding)
-    head = f"{observed} against {limit} decides nothing with {100 * confidence:.4g} % confidence; {finding.detail}"
+    at = f"with {100 * confidence:.4g} % confidence"
+    head = f"{observed} against {limit} decides nothing {at}; {finding.detail}"
     if finding.needed is None:
         return f"{head}; run longer, or move the limit away from what is measured"
     more = finding.needed - finding.n

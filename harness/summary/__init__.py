@@ -15,7 +15,7 @@ from harness.recorder import Recorder
 from harness.series import RESPONSE, Series, series_of
 from harness.summary.attainment import Attainment
 from harness.summary.error_table import ErrorTable
-from harness.summary.metric_summaries import curves, metric_summaries
+from harness.summary.metric_summaries import metric_summaries
 from harness.summary.observations import Observations
 from harness.summary.pace import Pace
 from harness.summary.request_rows import RequestRows
@@ -23,7 +23,7 @@ from harness.summary.slices import Slices
 from harness.summary.snapshot import Snapshot
 from harness.summary.throughput import Throughput
 from harness.window import window_of
-from reports.result import Curve, ErrorClass, MetricSummary, Rate, RequestRow, Sample, TimePoint
+from reports.result import ErrorClass, MetricSummary, Rate, RequestRow, Sample, TimePoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +56,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     num_requests: int
     samples: tuple[Sample, ...]
     token_source: str
-    curves: tuple[Curve, ...]
     notes: tuple[str, ...]
 
     def fields(self) -> dict[str, Any]:
@@ -189,7 +188,6 @@ class Summarizer:
             num_requests=self.num_requests,
             samples=tuple(self._samples),
             token_source=self._observations.token_source,
-            curves=curves(snapshot),
             notes=(*self._loop_notes(), *self._observations.notes(), *self._attainment_notes()),
         )
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from harness import metrics
 from harness.recorder import step
 from harness.series import Series
-from reports.curves import curve
 from reports.result import MetricSummary, Percentile
 
 if TYPE_CHECKING:
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from harness.sla.rule import Rule
     from harness.summary.snapshot import Snapshot
     from reports.histogram import Histogram
-    from reports.result import Curve
 
 PERCENTILES: Final = (1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 100.0)
 _NO_DUE_TIMES: Final = "closed loop: no intended times"
@@ -29,15 +27,6 @@ def metric_summaries(
     asked = {rule.statistic.p for rule in rules if rule.statistic and rule.statistic.p is not None}
     ps = sorted(asked.union(PERCENTILES))
     return tuple(_summaries(snapshot, ps, confidence))
-
-
-def curves(snapshot: Snapshot) -> tuple[Curve, ...]:
-    """The whole distribution of every series that has samples."""
-    return tuple(
-        curve(histogram, series.metric, series.basis, unit := metrics.metric(series.metric).unit, step(unit))
-        for series, histogram in snapshot.histograms.items()
-        if histogram.n
-    )
 
 
 def _summaries(snapshot: Snapshot, ps: list[float], confidence: float) -> Iterator[MetricSummary]:
