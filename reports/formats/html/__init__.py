@@ -37,6 +37,7 @@ _SAMPLES = {  # the legend's strokes, 20 by 10
     "bars": "M6 10V1H14V10Z",
     "dots": "M10 5h0",
     "rug": "M10 1V9",
+    "targets": "M3 5H17",
 }
 
 
@@ -94,7 +95,7 @@ def _words(result: Result) -> dict[str, Any]:
         "sentence": view.sentence(result),
         "causes": [cause for cause in result.causes if cause != view.sentence(result)],
         "facts": _facts(result),
-        "loop": loop[0].upper() + loop[1:],
+        "basis": loop[0].upper() + loop[1:],
         "confidence": quantity(result.rules[0].confidence if result.rules else 0.95, "share"),
         "scenario": yaml.safe_dump(_plain(result.scenario), sort_keys=False, allow_unicode=True, width=90),
     }
@@ -124,6 +125,7 @@ def _tables(result: Result) -> dict[str, Any]:
         "rates": view.rate_lines(result),
         "errors": [(view.error_label(error), f"{error.count:,}", error.sample) for error in result.errors],
         "timeline": tables.slices(result),
+        "percentiles": tables.percentiles(result),
         "requests": list(tables.request_rows(result)),
         "samples": result.samples,
         "health": list(tables.health(result)),

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from reports import view
 from reports.curves import NAMED
-from reports.formats.html.chart import Chart, Mark, Point, Series, dots, line
+from reports.formats.html.chart import Chart, Mark, Point, Series, line
 from reports.formats.html.scales import Linear, Tick, around
 from reports.result import Curve
 from reports.units import quantity, scale_of
 
 if TYPE_CHECKING:
     from reports.formats.html.scales import Scale
-    from reports.result import Result
+    from reports.result import Result, RuleResult
 
 _SHOWN = ("ttft", "e2e", "tpot", "itl")
 _P_OF_RULE = re.compile(r"\bp(\d+(?:\.\d+)?)\b")
@@ -23,11 +23,15 @@ _P_OF_RULE = re.compile(r"\bp(\d+(?:\.\d+)?)\b")
 
 def percentile_chart(result: Result) -> Chart | None:
     """The chart, None where no curve has two different points to draw."""
-    curves = [c for name in _SHOWN for c in _curves(result) if c.name == name and c.unit == "ns" and c.points]
+    curves = [
+        c for name in _SHOWN for c in curves_of(result) if c.name == name and c.unit == "ns" and c.points
+    ]
     values = [value for curve in curves for _, value in curve.points if value > 0]
     if not values:
         return None
-    x, y = Linear(0.0, max(_far(curve) for curve in curves)), around(min(values), max(values))
+    limits = [rule.limit for _, _, rule in _judged(result)]
+    x = Linear(0.0, max(_far(curve) for curve in curves))
+    y = around(min(values), max([*values, *(limit for limit in limits if limit < 3 * max(values))]))
     unit = scale_of("ns", min(values))
     series = tuple(_series(curve, y) for curve in curves)
     return Chart(
@@ -45,7 +49,7 @@ def percentile_chart(result: Result) -> Chart | None:
     )
 
 
-def _curves(result: Result) -> tuple[Curve, ...]:
+def curves_of(result: Result) -> tuple[Curve, ...]:
     """The result's curves, or the few percentiles of its metrics where it has none."""
     return result.curves or tuple(
         Curve(
@@ -82,7 +86,8 @@ def _colour(curve: Curve) -> str:
     return f"s{_SHOWN.index(curve.name) + 1}"
 
 
-def _label(curve: Curve) -> str:
+def label(curve: Curve) -> str:
+    """Name and basis."""
     return f"{curve.name.upper()} {curve.basis or ''}".strip()
 
 
@@ -95,30 +100,38 @@ def _series(curve: Curve, y: Scale) -> Series:
     read = [points.get(p) for p in NAMED]
     ys = tuple(None if value is None else y.at(value) for value in read)
     shape = "dash" if curve.basis == "service" else "line"
-    return Series(_label(curve), _colour(curve), shape, ys, tuple(quantity(value, "ns") for value in read))
+    return Series(label(curve), _colour(curve), shape, ys, tuple(quantity(value, "ns") for value in read))
 
 
 def _x_ticks(x: Linear) -> tuple[Tick, ...]:
-    marked = (0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
-    return tuple(Tick(x.at(_nines(p)), f"{p:g}") for p in marked if _nines(p) <= x.high)
+    marked = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
+    return tuple(Tick(x.at(_nines(p)), f"{p:g} %") for p in marked if _nines(p) <= x.high)
 
 
 def _limits(result: Result, x: Linear, y: Scale) -> tuple[Mark, ...]:
-    points = [
-        (x.at(_nines(float(found[1]))), y.at(rule.limit))
-        for rule in result.rules
-        if rule.metric in _SHOWN
-        and rule.unit == "ns"
-        and (found := _P_OF_RULE.search(rule.rule))
-        and float(found[1]) < 100
-        and 0.0 < y.at(rule.limit) < 1.0
+    """A bar at each limit, and its reach to the value that was observed."""
+    marks = []
+    for name, p, rule in _judged(result):
+        place, limit = x.at(_nines(p)), y.at(rule.limit)
+        colour = f"s{_SHOWN.index(name) + 1}"
+        marks.append(Mark("targets", colour, line([(place - 0.01, limit), (place + 0.01, limit)])))
+        if rule.observed is not None:
+            marks.append(Mark("reach", colour, line([(place, limit), (place, y.at(rule.observed))])))
+    return tuple(marks)
+
+
+def _judged(result: Result) -> list[tuple[str, float, RuleResult]]:
+    """Rules on a percentile of what is drawn: metric, p, rule."""
+    found = [(rule, _P_OF_RULE.search(rule.rule)) for rule in result.rules if rule.metric in _SHOWN]
+    return [
+        (rule.metric, float(match[1]), rule)
+        for rule, match in found
+        if match and rule.unit == "ns" and 0 < float(match[1]) < 100
     ]
-    return (Mark("targets", "limit", dots(points)),) if points else ()
 
 
 def _limit_legend(result: Result) -> tuple[Series, ...]:
-    stated = any(rule.unit == "ns" and _P_OF_RULE.search(rule.rule) for rule in result.rules)
-    return (Series("limit of an objective", "limit", "dots"),) if stated else ()
+    return (Series("limit of an objective", "limit", "targets"),) if _judged(result) else ()
 
 
 def _summary(curves: list[Curve]) -> str:

@@ -6,6 +6,8 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from reports import view
+from reports.curves import NAMED
+from reports.formats.html.percentile_chart import curves_of, label
 from reports.formats.html.scatter_charts import failed
 from reports.text import one_line
 from reports.units import MISSING, duration, grouped, quantity, significant
@@ -37,8 +39,8 @@ class Bullet:
 
 
 @dataclasses.dataclass(frozen=True)
-class Slices:
-    """The run over time as a table: names of the latency columns, and rows."""
+class Columns:
+    """The numbers behind a chart: names of the latency columns, and rows."""
 
     names: tuple[str, ...]
     rows: list[tuple[str, ...]]
@@ -78,13 +80,23 @@ def bullet(rule: RuleResult) -> Bullet | None:
     return Bullet(*places)
 
 
-def slices(result: Result) -> Slices | None:
+def slices(result: Result) -> Columns | None:
     """The numbers behind the charts over time."""
     if not result.timeline:
         return None
     wanted = [(name, p) for name in ("ttft", "itl", "tpot") for p in _ps(result, name)]
     names = tuple(f"{name.upper()} p{p:g}, ms" for name, p in wanted)
-    return Slices(names, [_slice(point, wanted) for point in result.timeline])
+    return Columns(names, [_slice(point, wanted) for point in result.timeline])
+
+
+def percentiles(result: Result) -> Columns:
+    """The numbers behind the percentile chart."""
+    shown = [curve for curve in curves_of(result) if curve.points and curve.unit == "ns"]
+    points = [dict(curve.points) for curve in shown]
+    names = tuple(f"{label(curve)}, ms" for curve in shown)
+    present = [p for p in (*NAMED, 100.0) if any(p in each for each in points)]
+    rows = [(f"p{p:g}" if p < 100 else "max", *(_ms(each.get(p)) for each in points)) for p in present]
+    return Columns(names, rows)
 
 
 def _ps(result: Result, name: str) -> list[float]:
