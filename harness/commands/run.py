@@ -1,0 +1,89 @@
+"""``tokenpace run``: send a scenario, judge it, leave a result folder."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.commands._options import fail, pairs, target_options, usage_errors
+
+if TYPE_CHECKING:
+    from harness.run import Run
+
+
+@click.command()
+@click.argument("scenario", metavar="SCENARIO")
+@target_options
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a key: load.rate=5; may be repeated.",
+)
+@click.option(
+    "--output", metavar="DIR", type=click.Path(path_type=Path), help="The result folder, new or empty."
+)
+@click.option(
+    "--report", "reports", multiple=True, metavar="NAME", help="Write only this report; may be repeated."
+)
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+@usage_errors
+def command(scenario: str, overrides: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 (click's)
+    """Send the load of SCENARIO (a file, or a name that ``tokenpace scenarios`` lists) and judge it.
+
+    Exit code: 0 pass, 1 fail, 2 usage error, 3 inconclusive, 4 invalid, 130/143 interrupted.
+    """
+    from scenarios.scenario import load_scenario
+
+    if not options["base_url"]:
+        fail("no address under test; give --base-url or set OPENAI_BASE_URL")
+    loaded = load_scenario(scenario, pairs(overrides, "=", "--set", "load.rate=5"))
+    done = _run(loaded, **options)
+    if not options["quiet"]:
+        _show(done)
+    sys.exit(done.result.exit_code)
+
+
+def _run(
+    scenario: Any,  # noqa: ANN401 (a Scenario; its module is imported when the command runs)
+    *,
+    headers: tuple[str, ...],
+    ca_file: Path | None,
+    insecure: bool,
+    output: Path | None,
+    reports: tuple[str, ...],
+    quiet: bool,
+    **target: Any,  # noqa: ANN401 (click's)
+) -> Run:
+    from rich.console import Console
+
+    from harness import event_loop
+    from harness.run import run
+    from reports.progress import progress
+
+    with progress(Console(stderr=True), quiet=quiet) as display:
+        return event_loop.run(
+            run(
+                scenario,
+                headers=pairs(headers, ":", "--header", "X-Name: value"),
+                verify=False if insecure else ca_file or True,
+                result_dir=output,
+                reports=reports or None,
+                progress=display,
+                **target,
+            )
+        )
+
+
+def _show(done: Run) -> None:
+    from rich.console import Console
+
+    from reports.formats.console import show
+
+    show(done.result, Console())
+    for path in (done.folder.result_path, *done.reports.values()):
+        click.echo(f"wrote {path}")

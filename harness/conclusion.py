@@ -1,0 +1,98 @@
+"""From what a run left to its result: the half of the spine right of the record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.metrics import metric
+from harness.recorder import step
+from harness.sla.grammar import rules_from
+from harness.sla.judge import judge
+from harness.summary import Summarizer
+from reports.curves import curve
+from reports.result import SCHEMA_VERSION, Result
+from scenarios.scenario import scenario_from
+
+if TYPE_CHECKING:
+    from harness.record import Record
+    from harness.result_folder import Checkpoint, Manifest
+    from harness.summary.snapshot import Snapshot
+    from reports.result import Curve
+
+CURVES = ("ttft", "ttfa", "itl", "chunk_gap", "tpot", "e2e", "schedule_lag")
+
+
+class Conclusion:
+    """Takes the records of a run, one by one, and comes to its result.
+
+    Args:
+        manifest: What the run was asked to do.
+    """
+
+    def __init__(self, manifest: Manifest) -> None:
+        self._manifest = manifest
+        self._scenario = scenario_from(manifest.scenario)
+        self._rules = rules_from(self._scenario.thresholds)
+        self._summarizer = Summarizer(
+            manifest.window,
+            manifest.loop,
+            capped=manifest.capped,
+            rules=self._rules,
+            max_samples=self._scenario.samples,
+        )
+
+    def add(self, record: Record) -> None:
+        """Take one request."""
+        self._summarizer.add(record)
+
+    def draw(self, checkpoint: Checkpoint) -> tuple[Result, Snapshot]:
+        """The result, and the frozen numbers that it was drawn from."""
+        manifest, scenario = self._manifest, self._scenario
+        broken_off = checkpoint.interrupted is not None or not checkpoint.finished
+        snapshot = self._summarizer.snapshot(
+            ended_ns=checkpoint.elapsed_ns, interrupted=broken_off, health=checkpoint.health
+        )
+        summary = self._summarizer.summary(snapshot, scenario.confidence)
+        judgement = judge(self._rules, snapshot, checkpoint.health, scenario.confidence)
+        fields = summary.fields()
+        fields["notes"] = (*_end_notes(checkpoint), *manifest.notes, *summary.notes)
+        result = Result(
+            schema_version=SCHEMA_VERSION,
+            tool_version=manifest.tool_version,
+            scenario_name=scenario.name,
+            scenario=manifest.scenario,
+            base_url=manifest.base_url,
+            model=manifest.model,
+            endpoint=scenario.endpoint,
+            loop=manifest.loop,
+            seed=scenario.seed,
+            started_at=manifest.started_at,
+            duration_s=checkpoint.elapsed_ns / 1e9,
+            verdict=judgement.verdict,
+            causes=judgement.causes,
+            interrupted=checkpoint.interrupted,
+            rules=judgement.rules,
+            health=checkpoint.health,
+            environment=manifest.environment,
+            curves=_curves(snapshot),
+            **fields,
+        )
+        return result, snapshot
+
+
+def _end_notes(checkpoint: Checkpoint) -> tuple[str, ...]:
+    if checkpoint.interrupted is not None:
+        return (f"interrupted by {checkpoint.interrupted}: the numbers cover the part that was run",)
+    if not checkpoint.finished:
+        return (
+            "the run was killed: the numbers cover what its journal holds, the last second may be missing",
+        )
+    return ()
+
+
+def _curves(snapshot: Snapshot) -> tuple[Curve, ...]:
+    return tuple(
+        curve(histogram, series.metric, series.basis, unit, step(unit))
+        for series, histogram in snapshot.histograms.items()
+        if histogram.n and series.metric in CURVES and (unit := metric(series.metric).unit)
+    )

@@ -1,0 +1,54 @@
+"""The few numbers that are shown while a run goes on."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from harness.metrics import Missing, metric
+from reports.histogram import Histogram
+
+if TYPE_CHECKING:
+    from harness.record import Record
+
+LATELY_S: Final = 5.0
+_US_NS: Final = 1_000
+
+
+class LiveView:
+    """Takes records as requests end.
+
+    Attributes:
+        num_ok: Requests that ended well.
+        num_failed: Requests that failed.
+    """
+
+    def __init__(self) -> None:
+        self.num_ok = 0
+        self.num_failed = 0
+        self._histograms = {name: Histogram() for name in ("ttft", "tpot")}
+        self._lately: deque[tuple[float, int]] = deque()
+
+    def add(self, record: Record) -> None:
+        """Take one request."""
+        self.num_ok += record.outcome.succeeded
+        self.num_failed += record.outcome.failed
+        self._lately.append((time.monotonic(), record.output_tokens or 0))
+        if record.outcome.succeeded:
+            for name, histogram in self._histograms.items():
+                values = metric(name).values(record, record.due_ns)
+                if not isinstance(values, Missing):
+                    histogram.record(min(round(values[0] / _US_NS), histogram.layout.highest))
+
+    def percentile(self, name: str, p: float) -> float | None:
+        """A percentile of ``ttft`` or ``tpot`` so far, in ns; None without a sample."""
+        histogram = self._histograms[name]
+        return histogram.percentile(p) * _US_NS if histogram.n else None
+
+    def tokens_per_s(self) -> float | None:
+        """Output tokens of the requests that ended in the last seconds; None if none did."""
+        oldest_s = time.monotonic() - LATELY_S
+        while self._lately and self._lately[0][0] < oldest_s:
+            self._lately.popleft()
+        return sum(tokens for _, tokens in self._lately) / LATELY_S if self._lately else None

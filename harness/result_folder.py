@@ -1,0 +1,180 @@
+"""The folder that a run leaves. Everything in it can be made again from manifest, journal and checkpoint.
+
+manifest.json    what was asked of whom, written before the first request
+journal.jsonl    one line for each request, written as it ends
+checkpoint.json  how far the run is and how the harness feels, written every second
+result.json      the numbers and the verdict, written at the end
+histograms.hlog  every series as an HDR histogram, which other tools read
+report.html ...  the reports
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from harness.errors import HarnessError
+from harness.window import Window
+from reports.result import ClientHealth
+
+SCHEMA_VERSION = 1
+DEFAULT_PARENT = Path("results")
+
+
+class ResultFolderError(HarnessError):
+    """A result folder can't be written or read. The message names the path and the remedy."""
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run was asked to do, and where.
+
+    Attributes:
+        schema_version: Of this structure.
+        tool_version: Of tokenpace.
+        scenario: The scenario as run.
+        base_url: The address under test, secrets masked.
+        model: The model's name as sent.
+        started_at: ISO 8601 wall time with zone.
+        loop: ``open`` or ``closed``.
+        capped: Whether an open loop has a cap on requests in flight.
+        window: What is measured.
+        notes: What the reader must know of the plan.
+        environment: What it ran on.
+    """
+
+    schema_version: int = SCHEMA_VERSION
+    tool_version: str
+    scenario: dict[str, Any]
+    base_url: str
+    model: str
+    started_at: str
+    loop: str
+    capped: bool
+    window: Window
+    notes: tuple[str, ...] = ()
+    environment: dict[str, Any] = {}
+
+
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a run is.
+
+    Attributes:
+        elapsed_ns: Since the start of the run.
+        finished: False while it goes on, and for ever in a run that was killed.
+        interrupted: Name of the signal that ended it, None if none did.
+        health: The harness's own error so far.
+    """
+
+    elapsed_ns: int
+    finished: bool
+    interrupted: str | None
+    health: ClientHealth
+
+
+Document = TypeVar("Document", Manifest, Checkpoint)
+
+
+class ResultFolder:
+    """A result folder on disk.
+
+    Args:
+        path: Where it is.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.manifest_path = path / "manifest.json"
+        self.journal_path = path / "journal.jsonl"
+        self.checkpoint_path = path / "checkpoint.json"
+        self.result_path = path / "result.json"
+        self.histograms_path = path / "histograms.hlog"
+
+    @classmethod
+    def create(cls, path: Path | None, scenario_name: str) -> ResultFolder:
+        """Make the folder; ``results/<scenario>-<time>`` by default.
+
+        Raises:
+            ResultFolderError: It holds files already, or can't be made.
+        """
+        path = _free_default(scenario_name) if path is None else path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            if any(path.iterdir()):
+                raise ResultFolderError(f"{path} holds files already; give another folder with --output")
+        except OSError as error:
+            raise ResultFolderError(
+                f"{path} can't be made ({error.strerror}); give another folder with --output"
+            ) from error
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: Path) -> ResultFolder:
+        """The folder of an old run; one of its files will do as well.
+
+        Raises:
+            ResultFolderError: There is no run in it.
+        """
+        folder = cls(path.parent if path.is_file() else path)
+        if not folder.manifest_path.is_file():
+            raise ResultFolderError(f"{path} is no result folder: it has no manifest.json")
+        return folder
+
+    def save(self, document: Manifest | Checkpoint) -> None:
+        """Write manifest or checkpoint, whole or not at all.
+
+        Raises:
+            ResultFolderError: It can't be written.
+        """
+        path = self.manifest_path if isinstance(document, Manifest) else self.checkpoint_path
+        temporary = path.with_name(path.name + ".tmp")
+        try:
+            temporary.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n")
+            temporary.replace(path)
+        except OSError as error:
+            raise ResultFolderError(
+                f"{path} can't be written ({error.strerror}); is the disk full?"
+            ) from error
+
+    def manifest(self) -> Manifest:
+        """The manifest.
+
+        Raises:
+            ResultFolderError: It can't be read, or is of another version.
+        """
+        manifest = _read(self.manifest_path, Manifest)
+        if manifest.schema_version != SCHEMA_VERSION:
+            raise ResultFolderError(
+                f"{self.manifest_path}: version {manifest.schema_version}, "
+                f"this tokenpace reads {SCHEMA_VERSION}"
+            )
+        return manifest
+
+    def checkpoint(self) -> Checkpoint:
+        """The last checkpoint.
+
+        Raises:
+            ResultFolderError: It can't be read.
+        """
+        return _read(self.checkpoint_path, Checkpoint)
+
+
+def _read(path: Path, kind: type[Document]) -> Document:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except OSError as error:
+        raise ResultFolderError(f"{path} can't be read ({error.strerror})") from error
+    except msgspec.MsgspecError as error:
+        raise ResultFolderError(f"{path} is damaged ({error})") from error
+
+
+def _free_default(scenario_name: str) -> Path:
+    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", scenario_name).strip("-.") or "run"
+    base = DEFAULT_PARENT / f"{slug}-{time.strftime('%Y%m%d-%H%M%S')}"
+    path, number = base, 2
+    while path.exists():
+        path, number = base.with_name(f"{base.name}-{number}"), number + 1
+    return path

@@ -1,0 +1,177 @@
+"""The spine, the only file that knows every stage.
+
+scenario -> schedule -> driver -> record -> journal and histograms -> result -> verdict -> reports
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from harness import __version__
+from harness.client import Client
+from harness.client_health import HealthProbe
+from harness.conclusion import Conclusion
+from harness.drivers import LoadFacts, generate
+from harness.environment import environment
+from harness.histogram_log import write_histograms
+from harness.interruption import Interruption
+from harness.journal import Journal, read_journal
+from harness.live_view import LiveView
+from harness.observer import Observer
+from harness.preflight import find_model
+from harness.result_folder import Manifest, ResultFolder
+from harness.sla.grammar import rules_from
+from harness.sla.preconditions import demand_judgeable
+from harness.target import Target
+from harness.window import window_of
+from reports.formats import write_reports
+from reports.result import Result, save
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from harness.record import Record
+    from harness.result_folder import Checkpoint
+    from reports.progress import Progress
+    from scenarios.scenario import Scenario
+    from scenarios.schedule import Schedule
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Run:
+    """A run that is over.
+
+    Attributes:
+        folder: What it left on disk.
+        result: The numbers and the verdict.
+        reports: The reports written, by name.
+    """
+
+    folder: ResultFolder
+    result: Result
+    reports: dict[str, Path]
+
+    @property
+    def records(self) -> Iterator[Record]:
+        """Every request, read from the journal in the order of their ends."""
+        return read_journal(self.folder.journal_path)
+
+
+async def run(
+    scenario: Scenario,
+    *,
+    base_url: str,
+    api_key: str | None = None,
+    model: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    verify: bool | str | Path = True,
+    proxy: str | None = None,
+    result_dir: Path | None = None,
+    reports: Iterable[str] | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Send a scenario, judge it, leave a result folder.
+
+    Args:
+        scenario: What to send, and the objectives.
+        base_url: Whom to send it to, in any form that ``Target.parse`` reads.
+        api_key: Sent as a bearer token.
+        model: The model's name; by default the scenario's, else the only one that the server lists.
+        headers: Sent with every request.
+        verify: A CA file to trust, or False to accept any certificate.
+        proxy: Address of an HTTP proxy.
+        result_dir: Where the result folder goes; ``results/<scenario>-<time>`` by default.
+        reports: Names of the reports to write; all by default.
+        progress: Shows how the run stands, already entered.
+
+    Raises:
+        ScenarioError: The scenario or an objective can't be used. Nothing was sent.
+        HarnessError: The address or the server can't be used (nothing was sent), or the result can't be
+            written (what was written before is whole).
+    """
+    rules = rules_from(scenario.thresholds)
+    schedule = scenario.schedule()
+    demand_judgeable(rules, loop=schedule.loop)
+    target = Target.parse(base_url, api_key=api_key, headers=headers, verify=verify, proxy=proxy)
+    name = await find_model(target, scenario.timeouts, model or scenario.model)
+    client = Client(target, scenario.endpoint, name, scenario.timeouts)
+    folder = ResultFolder.create(result_dir, scenario.name)
+    manifest = _manifest(scenario, schedule, target, name)
+    conclusion = Conclusion(manifest)
+    folder.save(manifest)
+    async with contextlib.AsyncExitStack() as at_end:
+        at_end.push_async_callback(client.close)
+        checkpoint = await _load(schedule, client, folder, conclusion, scenario.samples, progress)
+    return _conclude(folder, conclusion, checkpoint, reports)
+
+
+def report(folder: ResultFolder, reports: Iterable[str] | None = None) -> Run:
+    """Make result and reports of an old or broken-off run again, from its journal.
+
+    Raises:
+        HarnessError: The folder can't be read or written.
+    """
+    conclusion = Conclusion(folder.manifest())
+    for record in read_journal(folder.journal_path):
+        conclusion.add(record)
+    return _conclude(folder, conclusion, folder.checkpoint(), reports)
+
+
+async def _load(
+    schedule: Schedule,
+    client: Client,
+    folder: ResultFolder,
+    conclusion: Conclusion,
+    samples: int,
+    progress: Progress | None,
+) -> Checkpoint:
+    """Send the load; every record goes to the journal and into the histograms."""
+    facts, probe, interruption, view = LoadFacts(), HealthProbe(), Interruption(), LiveView()
+    observer = Observer(schedule, facts, probe, interruption, view)
+    with Journal(folder.journal_path) as journal, interruption.listening():
+
+        def on_record(record: Record) -> None:
+            journal.append(record)
+            conclusion.add(record)
+            probe.observe(record)
+            view.add(record)
+
+        with probe:
+            watching = asyncio.ensure_future(observer.watch(folder, progress))
+            try:
+                await generate(schedule, client, on_record, interruption.stop, facts=facts, samples=samples)
+            finally:
+                watching.cancel()
+                await asyncio.gather(watching, return_exceptions=True)
+    checkpoint = observer.checkpoint(finished=True)
+    folder.save(checkpoint)
+    return checkpoint
+
+
+def _manifest(scenario: Scenario, schedule: Schedule, target: Target, model: str) -> Manifest:
+    return Manifest(
+        tool_version=__version__,
+        scenario=scenario.to_mapping(),
+        base_url=target.url,
+        model=model,
+        started_at=datetime.now().astimezone().isoformat(timespec="seconds"),
+        loop=schedule.loop,
+        capped=schedule.max_in_flight is not None,
+        window=window_of(schedule),
+        notes=(*schedule.notes, *target.notes),
+        environment=environment(),
+    )
+
+
+def _conclude(
+    folder: ResultFolder, conclusion: Conclusion, checkpoint: Checkpoint, reports: Iterable[str] | None
+) -> Run:
+    result, snapshot = conclusion.draw(checkpoint)
+    save(result, folder.result_path)
+    write_histograms(snapshot, result, folder.histograms_path)
+    return Run(folder=folder, result=result, reports=write_reports(result, folder.path, reports))
