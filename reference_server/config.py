@@ -13,6 +13,7 @@ from reference_server.model_store import TINY_RANDOM, resolve
 from reference_server.not_built import NOT_BUILT_QUANTIZATION
 from reference_server.suggest import suggestion
 
+_Name = Annotated[str, Field(min_length=1)]
 _DTYPE_ALIASES = {"half": "float16", "float": "float32"}
 
 
@@ -39,7 +40,9 @@ def _extensions(package: str) -> list[str]:
 class ServerConfig(BaseModel):
     """Everything that can be set, with vLLM's names. The descriptions are the texts of ``--help``."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, protected_namespaces=())
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True, protected_namespaces=()
+    )
 
     model: str = Field(
         "smollm2-135m",
@@ -49,7 +52,7 @@ class ServerConfig(BaseModel):
             "or tiny-random (seeded weights, for tests)."
         ),
     )
-    served_model_name: Annotated[tuple[str, ...], BeforeValidator(_names)] = Field(
+    served_model_name: Annotated[tuple[_Name, ...], BeforeValidator(_names)] = Field(
         (),
         description="Name of the model in the API, several with commas between them; left out, it is MODEL.",
     )
@@ -144,14 +147,13 @@ class ServerConfig(BaseModel):
         return EngineConfig(model=model, **own)
 
     def describe(self) -> str:
-        """One line ``name: value`` for each setting; secrets are masked."""
-        return "\n".join(f"{name}: {_shown(value)}" for name, value in self)
+        """The settings that were given, as ``name=value``; secrets are masked."""
+        given = (f"{name}={_shown(value)}" for name, value in self if name in self.model_fields_set)
+        return ", ".join(given) or "all defaults"
 
 
 def _shown(value: Any) -> str:  # noqa: ANN401  # any setting
-    if isinstance(value, tuple):
-        return ", ".join(value) or "-"
-    return "-" if value is None else str(value)
+    return "|".join(value) if isinstance(value, tuple) else str(value)
 
 
 def _one_of(value: str, known: list[str]) -> str:

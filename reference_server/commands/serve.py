@@ -92,6 +92,7 @@ def _serve(model_argument: str | None, config: Path | None, **flags: Any) -> Non
     except (ConfigError, ModelError) as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(2)
+    click.echo(f"settings: {settings.describe()}", err=True)
     # Heavy: imports the web framework.
     from reference_server.api.server import serve as run
 

@@ -56,21 +56,21 @@ class _ByteDecoder:
     def __init__(self, unfinished: bytes) -> None:
         self._utf8 = codecs.getincrementaldecoder("utf-8")("replace")
         self._utf8.decode(unfinished)
-        self._at_prompt = bool(unfinished)
+        self._of_prompt = unfinished
 
     def push(self, data: bytes) -> str:
-        if self._at_prompt and data:
+        if self._of_prompt and data:
             self._leave_prompt(data)
         return self._utf8.decode(data)
 
     def flush(self) -> str:
-        return "" if self._at_prompt else self._utf8.decode(b"", final=True)
+        return "" if self._of_prompt else self._utf8.decode(b"", final=True)
 
     def _leave_prompt(self, data: bytes) -> None:
         """The prompt's last bytes matter only if the output goes on with the same character."""
-        self._at_prompt = False
-        if not _continues_character(data[0]):
+        if not _is_sound(self._of_prompt + data[:1]):
             self._utf8.reset()
+        self._of_prompt = b""
 
 
 def _continues_character(byte: int) -> bool:
@@ -82,9 +82,14 @@ def _unfinished_tail(tokenizer: Tokenizer, token_ids: Sequence[int]) -> bytes:
     tail = b"".join(map(tokenizer.token_bytes, token_ids[-_LONGEST_CHARACTER:]))[-_LONGEST_CHARACTER:]
     for length in range(1, min(_LONGEST_CHARACTER, len(tail) + 1)):
         if not _continues_character(tail[-length]):
-            return tail[-length:] if _is_unfinished(tail[-length:]) else b""
+            return tail[-length:] if _decode(tail[-length:]) == "" else b""
     return b""
 
 
-def _is_unfinished(data: bytes) -> bool:
-    return not codecs.getincrementaldecoder("utf-8")("replace").decode(data)
+def _is_sound(data: bytes) -> bool:
+    """Whether the bytes are UTF-8 as far as they go."""
+    return "\ufffd" not in _decode(data)
+
+
+def _decode(data: bytes) -> str:
+    return codecs.getincrementaldecoder("utf-8")("replace").decode(data)

@@ -18,7 +18,7 @@ _SPECIAL_NAMES = ("bos_token", "eos_token", "unk_token", "pad_token")
 
 def accepts(model: str) -> bool:
     """Any folder."""
-    return Path(model).is_dir()
+    return model != "" and Path(model).is_dir()
 
 
 def load(model: str) -> TextSide:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reference_server.text.byte_tokenizer import FIRST_BYTE, ByteTokenizer
@@ -86,6 +86,7 @@ def test_C1_06_nothing_comes_of_no_output(tiny: Tokenizer) -> None:
 
 
 @given(prompt=st.binary(max_size=12), output=st.binary(min_size=1, max_size=12))
+@example(prompt=b"\xe0", output=b"\x80")
 def test_C1_06_never_more_characters_than_bytes_put_out(prompt: bytes, output: bytes) -> None:
     detokenizer = IncrementalDetokenizer(ByteTokenizer(), prompt_ids=bytes_as_ids(prompt))
     for count, token_id in enumerate(bytes_as_ids(output), 1):
