@@ -8,6 +8,7 @@ logits.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from torch import Tensor
 
 from reference_server.engine.randomness import uniform
 from reference_server.engine.request import SamplingParams, TokenLogprob
-from reference_server.engine.truncation import truncate
+from reference_server.engine.truncation import survivors
 
 if TYPE_CHECKING:
     from reference_server.engine.sequence import Sequence
@@ -47,12 +48,10 @@ class Sampler:
             sequences: The R sequences, as they were when their logits were computed.
         """
         adjusted = self._adjusted(logits, sequences)
-        chosen: list[int] = adjusted.argmax(dim=-1).tolist()
-        drawn = [row for row, s in enumerate(sequences) if s.sampling.temperature >= GREEDY_BELOW]
-        if drawn:
-            rows = adjusted if len(drawn) == len(sequences) else adjusted[drawn]
-            for row, token_id in zip(drawn, _draw(rows, [sequences[r] for r in drawn]), strict=True):
-                chosen[row] = token_id
+        chosen = _greedy(adjusted, sequences)
+        for row, sequence in enumerate(sequences):
+            if not _is_greedy(sequence):
+                chosen[row] = _draw(adjusted[row], sequence)
         logprobs = _logprobs(logits, chosen, sequences)
         return [SampledToken(token, logprobs.get(row)) for row, token in enumerate(chosen)]
 
@@ -108,18 +107,32 @@ def _tensors(values: dict[int, float] | dict[int, int], device: torch.device) ->
     return ids, torch.tensor(list(values.values()), dtype=torch.float32, device=device)
 
 
-def _draw(logits: Tensor, sequences: list[Sequence]) -> list[int]:
-    """One token per row ``[R, vocab_size]`` by its sequence's own uniform number."""
-    params = [sequence.sampling for sequence in sequences]
-    temperatures = torch.tensor([p.temperature for p in params], device=logits.device)
-    probabilities = truncate(logits / temperatures[:, None], params).softmax(dim=-1)
-    cumulative = probabilities.double().cumsum(dim=-1)
-    uniforms = [uniform(s.sampling.seed, s.num_tokens) for s in sequences]
-    total = cumulative[:, -1:]
-    target = torch.tensor(uniforms, dtype=torch.float64, device=logits.device)[:, None] * total
-    below_total = torch.nextafter(total, torch.zeros_like(total))
-    drawn = torch.searchsorted(cumulative, torch.minimum(target, below_total), right=True)
-    return drawn[:, 0].tolist()
+def _is_greedy(sequence: Sequence) -> bool:
+    return sequence.sampling.temperature < GREEDY_BELOW
+
+
+def _greedy(logits: Tensor, sequences: list[Sequence]) -> list[int]:
+    """The best token of each greedy row; anything for the others."""
+    rows = [row for row, sequence in enumerate(sequences) if _is_greedy(sequence)]
+    if len(rows) == len(sequences):
+        return logits.argmax(dim=-1).tolist()
+    chosen = [0] * len(sequences)
+    for row in rows:
+        chosen[row] = int(logits[row].argmax())
+    return chosen
+
+
+def _draw(row: Tensor, sequence: Sequence) -> int:
+    """A token of ``row [vocab_size]`` by the sequence's own uniform number."""
+    row = row / sequence.sampling.temperature
+    ids = survivors(row, sequence.sampling)
+    if ids is not None:
+        row = row[ids]
+    cumulative = row.softmax(dim=-1).double().cumsum(dim=-1)
+    total = cumulative[-1].item()
+    target = min(uniform(sequence.sampling.seed, sequence.num_tokens) * total, math.nextafter(total, 0.0))
+    index = int(torch.searchsorted(cumulative, target, right=True))
+    return index if ids is None else int(ids[index])
 
 
 def _logprobs(logits: Tensor, chosen: list[int], sequences: list[Sequence]) -> dict[int, TokenLogprob]:

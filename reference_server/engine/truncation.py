@@ -1,12 +1,14 @@
 """Top-k, top-p and min-p: which tokens may be drawn at all.
 
-All three keep the best n tokens of a row, where n depends on the sorted logits only. So a row is cut at its
-n-th largest logit, and nothing but the head of the row is ever sorted, unless a row is too flat for that.
+All three keep the best n tokens of a row, where n depends on the sorted logits only. So nothing but the head
+of a row is ever sorted, unless the row is too flat for that.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import torch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,35 +21,26 @@ _HEAD = 256
 """Best tokens that are sorted at first; enough for nearly every row."""
 
 
-def truncate(logits: Tensor, params: list[SamplingParams]) -> Tensor:
-    """Set to minus infinity what a row's limits exclude.
+def survivors(row: Tensor, params: SamplingParams) -> Tensor | None:
+    """Ids of the tokens that may be drawn, ascending; None if all may.
 
     Args:
-        logits: ``[R, vocab_size]``, already divided by the temperature.
-        params: Limits of the R rows. Top-p counts the mass that top-k has left; min-p compares with the best.
+        row: Logits ``[vocab_size]``, already divided by the temperature.
+        params: The limits. Top-p counts the mass that top-k has left; min-p compares with the best. Of tokens
+            that are equal where the row is cut, the lowest ids stay.
     """
-    limited = [
-        row
-        for row, p in enumerate(params)
-        if 0 < p.top_k < logits.shape[-1] or p.top_p < 1.0 or p.min_p > 0.0
-    ]
-    if not limited:
-        return logits
-    logits = logits.clone()
-    for row in limited:
-        logits[row] = _keep_best(logits[row], *_num_kept(logits[row], params[row]))
-    return logits
-
-
-def _num_kept(row: Tensor, params: SamplingParams) -> tuple[int, Tensor]:
-    """How many tokens stay, at least 1, and the value of the last of them."""
     size = row.shape[-1]
-    best = row.topk(min(_HEAD, size)).values
-    count = _count(best, row, params)
-    if count > best.shape[-1]:
-        best = row.topk(size).values
-        count = _count(best, row, params)
-    return count, best[count - 1]
+    if not (0 < params.top_k < size or params.top_p < 1.0 or params.min_p > 0.0):
+        return None
+    best = row.topk(min(_HEAD, size))
+    count = _count(best.values, row, params)
+    if count > len(best.values):
+        best = row.topk(size)
+        count = _count(best.values, row, params)
+    last, following = best.values[count - 1], best.values[count : count + 1]
+    if len(following) and following[0] < last:
+        return best.indices[:count].sort().values
+    return _best_by_id(row, last, count)
 
 
 def _count(best: Tensor, row: Tensor, params: SamplingParams) -> int:
@@ -72,8 +65,7 @@ def _masks(best: Tensor, support: Tensor, params: SamplingParams) -> Iterator[Te
         yield (best - best[0]).exp() >= params.min_p
 
 
-def _keep_best(row: Tensor, count: int, threshold: Tensor) -> Tensor:
-    """Keep ``count`` tokens; of those equal to the last one, the lowest ids."""
-    better, equal = row > threshold, row == threshold
-    kept_equal = equal & (equal.cumsum(dim=-1) <= count - better.sum())
-    return row.masked_fill(~(better | kept_equal), float("-inf"))
+def _best_by_id(row: Tensor, last: Tensor, count: int) -> Tensor:
+    """The ``count`` best, of which ``last`` is the worst; among its equals the lowest ids."""
+    better, equal = torch.nonzero(row > last)[:, 0], torch.nonzero(row == last)[:, 0]
+    return torch.cat([better, equal[: count - len(better)]]).sort().values

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from reference_server.engine.request import SamplingParams
-from reference_server.engine.truncation import truncate
+from reference_server.engine.truncation import survivors
 
 
 def kept(logits: Tensor, **limits: float) -> list[int]:
     """Ids that are still possible."""
     params = SamplingParams(max_tokens=1, seed=0, **limits)  # type: ignore[arg-type]  # top_k is an int
-    row = truncate(logits[None], [params])[0]
-    return torch.nonzero(row > -math.inf)[:, 0].tolist()
+    ids = survivors(logits, params)
+    return list(range(len(logits))) if ids is None else ids.tolist()
 
 
 def slowly_kept(logits: Tensor, *, top_k: int = 0, top_p: float = 1.0, min_p: float = 0.0) -> list[int]:
@@ -71,21 +71,11 @@ def test_c4_05_top_k_off_or_beyond_the_vocabulary_keeps_all(top_k: int) -> None:
     assert kept(logits, top_k=top_k, top_p=0.5) == slowly_kept(logits, top_p=0.5)
 
 
-def test_rows_are_cut_by_their_own_limits_only() -> None:
-    logits = torch.randn(3, 1000, generator=torch.Generator().manual_seed(1))
-    params = [
-        SamplingParams(max_tokens=1, seed=0, top_k=5),
-        SamplingParams(max_tokens=1, seed=0),
-        SamplingParams(max_tokens=1, seed=0, top_p=0.3),
-    ]
-    together = truncate(logits, params)
-    for row, row_params in enumerate(params):
-        assert torch.equal(together[row], truncate(logits[row : row + 1], [row_params])[0])
-    assert torch.equal(together[1], logits[1])
+def test_without_limits_nothing_is_looked_at() -> None:
+    assert survivors(torch.zeros(5), SamplingParams(max_tokens=1, seed=0)) is None
 
 
-def test_the_input_is_not_changed() -> None:
-    logits = torch.randn(1, 10)
-    before = logits.clone()
-    truncate(logits, [SamplingParams(max_tokens=1, seed=0, top_k=2)])
-    assert torch.equal(logits, before)
+def test_banned_tokens_never_survive() -> None:
+    logits = torch.tensor([0.0, -math.inf, 1.0, -math.inf, -1.0])
+    assert kept(logits, top_p=0.9999) == [0, 2, 4]
+    assert kept(logits, min_p=0.001) == [0, 2, 4]
