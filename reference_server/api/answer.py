@@ -112,7 +112,7 @@ class Answer:
             check_prompt(self._context, token_ids, self._job.prompt_field)
             prompt = truncate(self._context, token_ids, fields)
             choices += [self._choice(prompt, len(choices) + i, i) for i in range(fields.n)]
-        with self._context.metrics.harmless() as metrics:
+        with self._context.metrics.harmless as metrics:
             metrics.on_request(fields.n, choices[0].request.sampling.max_tokens)
         return Generation(self._context.client, self._context.metrics, choices, fields.n)
 

@@ -39,7 +39,7 @@ class AuthMiddleware:
     def _needs_key(scope: Scope) -> bool:
         if scope["type"] != "http" or scope["method"] == "OPTIONS":
             return False
-        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        path: str = scope["path"].removeprefix(scope.get("root_path", ""))
         return path == "/v1" or path.startswith("/v1/")
 
     def _has_key(self, scope: Scope) -> bool:

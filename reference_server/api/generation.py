@@ -111,7 +111,7 @@ class Generation:
         if not output.token_ids:
             return
         previous_ns, timing.last_output_ns = timing.last_output_ns, now_ns
-        with self._metrics.harmless() as metrics:
+        with self._metrics.harmless as metrics:
             if previous_ns:
                 metrics.on_tokens(now_ns - previous_ns, len(output.token_ids))
             else:
@@ -119,7 +119,7 @@ class Generation:
                 metrics.on_first_token(timing)
 
     def _note_end(self, choice: Choice) -> None:
-        with self._metrics.harmless() as metrics:
+        with self._metrics.harmless as metrics:
             metrics.on_finish(
                 choice.timing,
                 choice.finish_reason or "abort",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from typing import TYPE_CHECKING
 
@@ -22,10 +21,30 @@ from reference_server.api.request_metrics import RequestMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import TracebackType
 
     from reference_server.engine.request import EngineInfo, EngineStats
 
 _logger = logging.getLogger(__name__)
+
+
+class Harmless:
+    """``with`` it: gives the request metrics; a fault in them is logged and goes no further."""
+
+    def __init__(self, requests: RequestMetrics) -> None:
+        self._requests = requests
+
+    def __enter__(self) -> RequestMetrics:
+        return self._requests
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        del kind, trace
+        if not isinstance(error, Exception):
+            return False
+        _logger.error("a metric could not be recorded", exc_info=error)
+        return True
 
 
 class ServerMetrics(Collector):
@@ -47,6 +66,7 @@ class ServerMetrics(Collector):
     ) -> None:
         self.http = HttpMetrics()
         self.requests = RequestMetrics(info.max_model_len)
+        self.harmless = Harmless(self.requests)
         self._labels = {"model_name": model_name, "engine": "0"}
         self._info = info
         self._stats = stats
@@ -56,18 +76,10 @@ class ServerMetrics(Collector):
             collector(registry=self._registry)
         self._registry.register(self)
 
-    @contextlib.contextmanager
-    def harmless(self) -> Iterator[RequestMetrics]:
-        """The request metrics, such that a fault in them is logged and goes no further."""
-        try:
-            yield self.requests
-        except Exception:
-            _logger.exception("a metric could not be recorded")
-
     def on_step(self, stats: EngineStats) -> None:
         """The engine made a step."""
         if stats.step_tokens:
-            with self.harmless() as metrics:
+            with self.harmless as metrics:
                 metrics.on_step(stats.step_tokens)
 
     def render(self) -> bytes:
