@@ -83,6 +83,7 @@ class EngineOutput(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     Attributes:
         request_id: Whose they are.
         token_ids: New tokens since the last output; may be empty in the last one.
+            With ``stop`` the token that ended the sequence is the last of them, and counts.
         finish_reason: ``stop``, ``length``, ``abort`` or ``error`` in the last output, else None.
         stop_reason: The stop token id that ended it (None for the model's own end token).
         error: Message for ``error``.
