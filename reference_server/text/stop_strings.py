@@ -50,9 +50,8 @@ class StopStrings:
 
     def _first_match(self, text: str) -> tuple[int, str] | None:
         """Where the winner begins, and which it is."""
-        found = [(text.find(stop), stop) for stop in self._stops]
-        matches = [(begin + len(stop), begin, stop) for begin, stop in found if begin >= 0]
-        return min(matches)[1:] if matches else None
+        found = [(text.find(stop), stop) for stop in self._stops if stop in text]
+        return min(found, key=lambda match: (match[0] + len(match[1]), match[0])) if found else None
 
     def _num_held(self, text: str) -> int:
         """Length of the longest end of ``text`` that a stop string begins with."""
@@ -60,7 +59,8 @@ class StopStrings:
 
 
 def _overlap(text: str, stop: str) -> int:
-    for length in range(min(len(text), len(stop) - 1), 0, -1):
-        if stop.startswith(text[-length:]):
-            return length
-    return 0
+    """Length of the longest end of ``text`` that ``stop`` begins with, without being all of it."""
+    begin = text.find(stop[0], max(0, len(text) - len(stop) + 1))
+    while begin >= 0 and not stop.startswith(text[begin:]):
+        begin = text.find(stop[0], begin + 1)
+    return len(text) - begin if begin >= 0 else 0
