@@ -16,6 +16,7 @@ from pathlib import Path
 
 MODEL = "smollm2-135m"
 READY_WITHIN_S = 120.0
+VERDICTS = (0, 1, 3, 4)
 
 
 def say(text: str) -> None:
@@ -62,7 +63,7 @@ def server(port: int) -> Iterator[str]:
 
 
 def main() -> int:
-    """Run the demonstration; the exit code is the verdict's."""
+    """Run the demonstration; it succeeds when there is a verdict, whichever it is."""
     began = time.monotonic()
     folder = Path("results") / time.strftime("demo-%Y%m%d-%H%M%S")
     say(f"starting the bundled server with {MODEL}")
@@ -71,8 +72,8 @@ def main() -> int:
         command = [sys.executable, "-m", "harness", "run", "chat", "--base-url", url, "--output", str(folder)]
         code = subprocess.run(command, check=False).returncode
     say(f"report: {folder / 'report.html'}")
-    say(f"done after {time.monotonic() - began:.0f} s, exit code {code}")
-    return code
+    say(f"done after {time.monotonic() - began:.0f} s; the run's exit code was {code}")
+    return 0 if code in VERDICTS else code
 
 
 if __name__ == "__main__":
