@@ -1,0 +1,51 @@
+"""Where the result folders of a test go."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from harness.pytest.settings import value_of
+
+if TYPE_CHECKING:
+    import pytest
+
+_MAX_NAME: Final = 120
+
+
+class ResultPlaces:
+    """Folders named after the test.
+
+    In pytest's cache each run of the test takes the place of the one before; in ``--sla-results`` all are
+    kept.
+
+    Args:
+        item: The test.
+    """
+
+    def __init__(self, item: pytest.Item) -> None:
+        given = value_of(item.config, "results")
+        self._keep = given is not None
+        self._parent = Path(given).absolute() if given else _cache(item.config)
+        self._name = re.sub(r"[^\w.-]+", "-", item.nodeid).strip("-.")[-_MAX_NAME:]
+        self._num = 0
+
+    def next(self) -> Path:
+        """A path where nothing is yet."""
+        self._num += 1
+        path = self._path()
+        while self._keep and path.exists():
+            self._num += 1
+            path = self._path()
+        shutil.rmtree(path, ignore_errors=True)
+        return path
+
+    def _path(self) -> Path:
+        return self._parent / f"{self._name}-{self._num}"
+
+
+def _cache(config: pytest.Config) -> Path:
+    cache = config.cache
+    return config.rootpath / ".sla-results" if cache is None else cache.mkdir("sla")

@@ -1,0 +1,182 @@
+"""A finished run, as a test sees it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import TYPE_CHECKING, Any
+
+from harness import metrics
+from harness.pytest.measured import Judge, Measured
+from harness.pytest.request import Request
+from harness.pytest.table import failure_text
+from harness.rates import UNITS
+from harness.series import BASES
+from harness.sla.grammar import rules_from
+from harness.sla.judge import Judgement
+from harness.sla.keywords import rules_of_keywords
+from harness.summary import Summarizer
+from scenarios.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+    from harness.pytest.spine import FinishedRun
+    from harness.summary.snapshot import Snapshot
+    from reports.result import ErrorClass, Result, RuleResult, Verdict
+    from scenarios.scenario import Scenario
+
+
+class Run:
+    """What ``load(...)`` returns: ``run.ttft.p(99)``, ``run.errors.rate``, ``run.requests``, ``run.result``.
+
+    Every metric and every rate is an attribute of its name. In an async test ``await load(...)`` gives it,
+    in a sync test ``load(...)`` itself does.
+
+    Attributes:
+        result: The whole result, as written to ``result.json``.
+        folder: The result folder.
+    """
+
+    def __init__(self, finished: FinishedRun, scenario: Scenario, folder: Path) -> None:
+        self.result: Result = finished.result
+        self.folder = folder
+        self._finished = finished
+        self._scenario = scenario
+        self._judge = Judge(self._snapshot, self.result.health, scenario.confidence)
+
+    def __getattr__(self, name: str) -> Values | Measured:
+        if name in UNITS:
+            return Measured(name, "", self._judge)
+        known = (*metrics.names(), *(f"{basis}_{metric}" for basis in BASES for metric in metrics.names()))
+        if name in known:
+            return Values(name, self._judge)
+        raise AttributeError(f"a run has no '{name}'; {did_you_mean(name, (*known, *UNITS))}")
+
+    def __await__(self) -> Generator[Any, None, Run]:
+        """Itself, so that ``await load(...)`` is right wherever it stands."""
+        yield from ()
+        return self
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Of the scenario's objectives and the marker's; None where there are none."""
+        return self.result.verdict
+
+    @property
+    def errors(self) -> Errors:
+        """What failed."""
+        return Errors(self.result, self._judge)
+
+    @functools.cached_property
+    def requests(self) -> tuple[Request, ...]:
+        """Every request, by its place in the schedule."""
+        records = sorted(self._finished.records, key=lambda record: record.index)
+        return tuple(Request(record, self.result.loop) for record in records)
+
+    @property
+    def judged(self) -> tuple[RuleResult, ...]:
+        """The objectives of scenario and marker, then the comparisons that the test made."""
+        return (*self.result.rules, *self._judge.said.values())
+
+    def check(self, **objectives: object) -> None:
+        """Judge objectives, written as in the marker, all at once.
+
+        Raises:
+            AssertionError: One of them isn't met, is undecided, or can't be judged.
+            RuleError: One of them is no objective.
+        """
+        results = tuple(self._judge.judge(rule) for rule in rules_of_keywords(objectives))
+        text = failure_text(Judgement(verdict=None, rules=results, causes=self.result.causes), self.folder)
+        if text is not None:
+            raise AssertionError(text)
+
+    def failure(self) -> str | None:
+        """What the marker has to complain of; None for nothing."""
+        verdict, rules, causes = self.result.verdict, self.result.rules, self.result.causes
+        return failure_text(Judgement(verdict=verdict, rules=rules, causes=causes), self.folder)
+
+    def _snapshot(self) -> Snapshot:
+        """The run's numbers, made again from its records; rates as in the result."""
+        scenario, result = self._scenario, self.result
+        summarizer = Summarizer.of_schedule(scenario.schedule(), rules=rules_from(scenario.thresholds))
+        for record in self._finished.records:
+            summarizer.add(record)
+        snapshot = summarizer.snapshot(
+            ended_ns=round(result.duration_s * 1e9),
+            interrupted=result.interrupted is not None,
+            health=result.health,
+        )
+        return dataclasses.replace(snapshot, rates={rate.name: rate for rate in result.rates})
+
+
+class Values:
+    """A metric's values over the measured requests.
+
+    Args:
+        key: The metric, as in objectives.
+        judge: Who judges comparisons.
+    """
+
+    def __init__(self, key: str, judge: Judge) -> None:
+        self._key = key
+        self._judge = judge
+
+    def p(self, p: float) -> Measured:
+        """A percentile, in per cent: 99, 99.9.
+
+        Raises:
+            RuleError: Not between 0 and 100.
+        """
+        return Measured(self._key, f"p{p}", self._judge)
+
+    @property
+    def mean(self) -> Measured:
+        """Their mean."""
+        return Measured(self._key, "mean", self._judge)
+
+    @property
+    def min(self) -> Measured:
+        """The smallest."""
+        return Measured(self._key, "min", self._judge)
+
+    @property
+    def max(self) -> Measured:
+        """The largest."""
+        return Measured(self._key, "max", self._judge)
+
+    def __repr__(self) -> str:
+        return f"<values of {self._key}>"
+
+
+class Errors:
+    """The failures of a run.
+
+    Args:
+        result: Of the run.
+        judge: Who judges comparisons.
+    """
+
+    def __init__(self, result: Result, judge: Judge) -> None:
+        self._result = result
+        self._judge = judge
+
+    @property
+    def rate(self) -> Measured:
+        """Share of measured requests that failed."""
+        return Measured("error_rate", "", self._judge)
+
+    @property
+    def count(self) -> int:
+        """Number of requests of the whole run that failed."""
+        return sum(each.count for each in self._result.errors)
+
+    @property
+    def classes(self) -> tuple[ErrorClass, ...]:
+        """By class, most frequent first, each with a sample message."""
+        return self._result.errors
+
+    def __repr__(self) -> str:
+        kinds = (f"{each.count} {each.outcome} {each.detail}".strip() for each in self.classes)
+        return f"<{self.count} errors: {', '.join(kinds)}>"

@@ -1,0 +1,40 @@
+"""The door to ``harness.run``, which is imported when the first load is made."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from harness.record import Record
+    from reports.result import Result
+    from scenarios.scenario import Scenario
+
+
+class FinishedRun(Protocol):
+    """What a run leaves."""
+
+    @property
+    def result(self) -> Result:
+        """The judged result."""
+
+    @property
+    def records(self) -> Iterable[Record]:
+        """All requests; may be asked for more than once."""
+
+
+class Spine(Protocol):
+    """Runs a scenario and writes its result folder."""
+
+    async def __call__(
+        self, scenario: Scenario, *, base_url: str, api_key: str | None, model: str | None, result_dir: Path
+    ) -> FinishedRun:
+        """Run it; ``result_dir`` is made and must not hold files."""
+
+
+def spine() -> Spine:
+    """The one of the installed harness."""
+    return cast("Spine", importlib.import_module("harness.run").run)
