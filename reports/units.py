@@ -138,7 +138,7 @@ def margin(value: float | None, limit: float, unit: str, *, upper: bool) -> str:
 def duration(seconds: float) -> str:
     """A length of time for people: ``0.4 s``, ``34.2 s``, ``12 min 05 s``, ``2 h 03 min``."""
     if seconds < 120:
-        return f"{significant(seconds, 3)} s"
+        return f"{seconds:.3g} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 120:
         return f"{minutes} min {rest:02d} s"

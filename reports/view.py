@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from reports.result import Verdict
+from reports.text import one_line
 from reports.units import MISSING, against, duration, fixed, margin, quantity, scale_of
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def _limits(result: Result, name: str) -> list[float]:
 
 def error_label(error: ErrorClass) -> str:
     """``timeout (first_token)``."""
-    return f"{error.outcome} ({error.detail})" if error.detail else error.outcome
+    return one_line(f"{error.outcome} ({error.detail})" if error.detail else error.outcome)
 
 
 def window(result: Result) -> str:

@@ -35,7 +35,8 @@ STYLES = {
     "NOT JUDGED": "bold reverse",
 }
 _INK = {"PASS": "green", "FAIL": "bold red", "INCONCLUSIVE": "dark_orange", "INVALID": "bold magenta"}
-_WIDE = 100
+_WIDE = 108
+_NARROW = 72
 
 
 def render(result: Result) -> str:
@@ -82,13 +83,15 @@ def _rules(result: Result, width: int) -> RenderableType | None:
     if not result.rules:
         return None
     wide = width >= _WIDE
-    table = _table("Objectives", "verdict", "rule", numbers=("observed", "limit", "margin"))
-    for name in ("n", "interval") if wide else ():
-        table.add_column(name, justify="right", no_wrap=True)
+    numbers: tuple[str, ...] = ("observed", "limit", "margin", "n", "interval")
+    numbers = numbers if wide else numbers[: 3 if width >= _NARROW else 2]
+    table = _table("Objectives", "verdict", "rule", numbers=numbers)
+    table.columns[0].no_wrap = True
     for line in map(view.rule_line, result.rules):
         margin = line.margin if wide else line.margin.partition(" (")[0]
-        cells = (line.rule, line.observed, line.limit, margin, *((line.n, line.interval) if wide else ()))
-        table.add_row(Text(line.verdict, style=_INK[line.verdict]), *map(Text, cells))
+        cells = (line.observed, line.limit, margin, line.n, line.interval)[: len(numbers)]
+        word = Text(line.verdict, style=_INK[line.verdict])
+        table.add_row(word, Text(one_line(line.rule)), *map(Text, cells))
     return Group(table, *_rule_messages(result))
 
 
@@ -109,7 +112,7 @@ def _metrics(result: Result, width: int) -> RenderableType | None:
         if not line.reason:
             cells = (line.unit, line.n, *line.percentiles, line.maximum, line.client_error)
             table.add_row(f"{line.name} {line.basis}".strip(), *cells)
-    absent = [Text(f" {line.name}: {line.reason}", style="dim") for line in lines if line.reason]
+    absent = [Text(f" {line.name}: {one_line(line.reason)}", style="dim") for line in lines if line.reason]
     return Group(*([table] if table.row_count else []), *absent) if lines else None
 
 
@@ -119,7 +122,7 @@ def _rates(result: Result) -> RenderableType | None:
     table = _table("Rates", "rate", numbers=("value",))
     table.add_column("from", style="dim")
     for line in view.rate_lines(result):
-        table.add_row(line.name, line.value, Text(line.detail))
+        table.add_row(line.name, line.value, Text(one_line(line.detail)))
     return table
 
 

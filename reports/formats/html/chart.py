@@ -107,14 +107,14 @@ class Chart:
 
 
 def line(points: Sequence[Point | None]) -> str:
-    """A line through points, broken where one is None; a lone point becomes a dot."""
+    """A line through points, broken where one is None; a lone point becomes a dash."""
     path, pen_down = [], False
     for i, point in enumerate(points):
         if point is None:
             pen_down = False
             continue
         alone = not pen_down and (i + 1 == len(points) or points[i + 1] is None)
-        path.append(f"{'L' if pen_down else 'M'}{_xy(point)}{'h0' if alone else ''}")
+        path.append(f"{'L' if pen_down else 'M'}{_xy(point)}{'m-24 0h48' if alone else ''}")
         pen_down = True
     return "".join(path)
 

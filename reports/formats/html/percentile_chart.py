@@ -111,8 +111,9 @@ def _x_ticks(x: Linear) -> tuple[Tick, ...]:
 def _limits(result: Result, x: Linear, y: Scale) -> tuple[Mark, ...]:
     """A bar at each limit, and its reach to the value that was observed."""
     marks = []
+    far = {curve.name: _far(curve) for curve in curves_of(result) if curve.points}
     for name, p, rule in _judged(result):
-        place, limit = x.at(_nines(p)), y.at(rule.limit)
+        place, limit = x.at(min(_nines(p), far.get(name, x.high))), y.at(rule.limit)
         colour = f"s{_SHOWN.index(name) + 1}"
         marks.append(Mark("targets", colour, line([(place - 0.01, limit), (place + 0.01, limit)])))
         if rule.observed is not None:

@@ -78,9 +78,9 @@ class Log:
 
 
 def nice_step(step: float) -> float:
-    """The next of 1, 2, 2.5, 5 times a power of ten at or above ``step``."""
+    """The next of 1, 2, 5 times a power of ten at or above ``step``."""
     power = 10.0 ** math.floor(math.log10(step))
-    return next(lead * power for lead in (1, 2, 2.5, 5, 10) if lead * power >= step * (1 - 1e-9))
+    return next(lead * power for lead in (1, 2, 5, 10) if lead * power >= step * (1 - 1e-9))
 
 
 def from_zero(highest: float) -> Linear:

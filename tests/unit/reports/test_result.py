@@ -1,0 +1,59 @@
+"""A result survives the disk, and its schema is the documented one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from reports import result as results
+from reports.result import ResultError
+from reports.schema import schema_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reports.result import Result
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_saved_and_loaded_it_is_the_same(result: Result, tmp_path: Path) -> None:
+    results.save(result, tmp_path / "result.json")
+    assert results.load(tmp_path / "result.json") == result
+    assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
+
+
+def test_A5_03_the_file_is_strict_json(make_result: Callable[..., Result], tmp_path: Path) -> None:
+    """Numbers that are none become null, and no parser stumbles over NaN."""
+    odd = make_result(num=10, scenario={"rate": float("inf"), "x": float("nan")})
+    results.save(odd, tmp_path / "result.json")
+
+    def refuse(token: str) -> float:
+        raise AssertionError(token)
+
+    data = json.loads((tmp_path / "result.json").read_text(), parse_constant=refuse)
+    assert data["scenario"] == {"rate": None, "x": None}
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "not a tokenpace result"),
+        ('{"schema_version": 99}', "schema version 99"),
+        ("[]", "not a tokenpace"),
+    ],
+)
+def test_what_is_no_result_is_refused_by_name(text: str, fault: str, tmp_path: Path) -> None:
+    (tmp_path / "result.json").write_text(text)
+    with pytest.raises(ResultError, match=fault):
+        results.load(tmp_path / "result.json")
+    with pytest.raises(ResultError, match="cannot be read"):
+        results.load(tmp_path / "absent.json")
+
+
+def test_the_documented_schema_is_current() -> None:
+    """Made anew with ``python -c "from reports.schema import *; print(schema_text(), end='')"``."""
+    assert (ROOT / "docs" / "result.schema.json").read_text("utf-8") == schema_text()
