@@ -207,6 +207,14 @@ def test_copy_and_reset_are_independent() -> None:
     assert (histogram.n, twin.n, twin.mean) == (0, 3, 2.0)
 
 
+def test_a_pickled_histogram_keeps_its_exact_statistics() -> None:
+    """What a worker process hands back is merged as if it had been recorded here."""
+    histogram = histogram_of([1_234_567, 7_654_321])
+    twin = pickle.loads(pickle.dumps(histogram))
+    assert (twin.minimum, twin.maximum, twin.mean) == (1_234_567, 7_654_321, 4_444_444.0)
+    assert twin.encode() == histogram.encode()
+
+
 def test_sums_beyond_64_bits_stay_exact() -> None:
     large = (1 << 62) + 12345
     histogram = Histogram(1, (1 << 63) - 1)
