@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -16,6 +16,8 @@ from harness.wire.error_text import error_text, one_line
 if TYPE_CHECKING:
     from harness.target import Target
     from scenarios.timeouts import Timeouts
+
+_PATIENCE_NS: Final = 10_000_000_000
 
 
 class _Model(msgspec.Struct):
@@ -72,7 +74,8 @@ async def find_model(target: Target, timeouts: Timeouts, wanted: str | None) -> 
 
 
 async def _get(target: Target, timeouts: Timeouts, path: str) -> Timeline:
-    carrier = transport.choose(target, timeouts)
+    patience = {name: min(_PATIENCE_NS, getattr(timeouts, name)) for name in type(timeouts).model_fields}
+    carrier = transport.choose(target, timeouts.model_copy(update=patience))
     timeline = Timeline(time.monotonic_ns())
     try:
         request = HttpRequest("GET", target.path_beside(path), accept="application/json")

@@ -12,7 +12,7 @@ import contextvars
 import functools
 import ssl
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlsplit
 
 import aiohttp
@@ -234,10 +234,8 @@ class AiohttpTransport(Transport):
     def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
             connector = aiohttp.TCPConnector(limit=0, ssl=self._target.tls_context() or True)
-            make: functools.partial[ResponseHandler] = functools.partial(
-                StampingHandler, loop=asyncio.get_running_loop()
-            )
-            connector._factory = make  # noqa: SLF001 (see the module's docstring)
+            make = functools.partial(StampingHandler, loop=asyncio.get_running_loop())
+            connector._factory = cast("functools.partial[ResponseHandler]", make)  # noqa: SLF001 (see the module's docstring)
             self._session = aiohttp.ClientSession(
                 connector=connector,
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),

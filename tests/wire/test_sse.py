@@ -45,8 +45,21 @@ def test_vector_holds_for_every_cut(vector: dict[str, Any]) -> None:
 
 @given(
     wire=st.lists(
-        st.sampled_from([b"data: x\n\n", b"data:y\r\n\r\n", b": c\n\n", b"data: a\rdata: b\r\r", b"id: 1\n", b"event: e\n",
-                         b"data: \xe2\x80\xa8 \n\n", b"\n", b"\r", b"junk", b"data: [DONE]\n\n"])
+        st.sampled_from(
+            [
+                b"data: x\n\n",
+                b"data:y\r\n\r\n",
+                b": c\n\n",
+                b"data: a\rdata: b\r\r",
+                b"id: 1\n",
+                b"event: e\n",
+                b"data: \xe2\x80\xa8 \n\n",
+                b"\n",
+                b"\r",
+                b"junk",
+                b"data: [DONE]\n\n",
+            ]
+        )
     ).map(b"".join),
     at=st.lists(st.integers(0, 200)),
 )

@@ -1,0 +1,178 @@
+"""Exactly one outcome for whatever comes back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness.record import Outcome
+from harness.timeline import End
+from tests.wire.conftest import DONE, ROLE, STOP, RecordOf, event, text, usage
+
+JSON = "application/json"
+
+
+def test_A4_01_error_event_after_200(record_of: RecordOf) -> None:
+    failure = event({"error": {"message": "CUDA out of memory", "type": "InternalServerError", "code": 500}})
+    record = record_of([*((10 * i, text("x")) for i in range(12)), (130, failure + DONE)])
+    assert record.outcome is Outcome.STREAM_ERROR
+    assert "CUDA out of memory" in record.message
+    assert len(record.chunk_ns) == 12
+
+
+@pytest.mark.parametrize(
+    "wire",
+    [
+        b'event: error\ndata: {"message": "overloaded"}\n\n',
+        b"event: error\ndata: overloaded\n\n",
+        event({"error": "overloaded", "error_type": "overloaded"}),
+        event({"object": "error", "message": "overloaded", "code": 400}),
+    ],
+)
+def test_error_events_of_other_shapes(record_of: RecordOf, wire: bytes) -> None:
+    record = record_of([(1, text("x")), (2, wire)])
+    assert record.outcome is Outcome.STREAM_ERROR
+    assert "overloaded" in record.message
+
+
+@pytest.mark.parametrize("end", [End.COMPLETE, End.CLOSED])
+def test_A4_03_polite_close_in_the_middle_is_truncated(record_of: RecordOf, end: End) -> None:
+    record = record_of([(i, text("x")) for i in range(8)], end=end)
+    assert (record.outcome, len(record.chunk_ns)) == (Outcome.TRUNCATED, 8)
+
+
+def test_A4_03_finish_reason_without_done_is_ok_with_a_note(record_of: RecordOf) -> None:
+    record = record_of([(1, text("x")), (2, STOP)])
+    assert (record.outcome, record.detail) == (Outcome.OK, "no_done")
+
+
+def test_done_without_finish_reason_is_truncated(record_of: RecordOf) -> None:
+    record = record_of([(1, text("x")), (2, DONE)])
+    assert (record.outcome, record.detail) == (Outcome.TRUNCATED, "no_finish_reason")
+
+
+def test_A4_05_an_answer_without_tokens_is_ok_empty(record_of: RecordOf) -> None:
+    record = record_of([(1, ROLE), (2, STOP + usage(prompt_tokens=3, completion_tokens=0) + DONE)])
+    assert (record.outcome, record.chunk_ns) == (Outcome.OK_EMPTY, [])
+
+
+@pytest.mark.parametrize(
+    ("end", "outcome"),
+    [
+        (End.RESET, Outcome.RESET),
+        (End.CUT, Outcome.CUT),
+        (End.TIMEOUT, Outcome.TIMEOUT),
+        (End.NOT_HTTP, Outcome.BAD_RESPONSE),
+        (End.CLIENT_ERROR, Outcome.CLIENT_ERROR),
+    ],
+)
+def test_failures_on_the_wire_keep_the_tokens(record_of: RecordOf, end: End, outcome: Outcome) -> None:
+    record = record_of([(1, text("x")), (2, text("y"))], end=end, detail="d", message="m")
+    assert (record.outcome, record.detail, record.message) == (outcome, "d", "m")
+    assert len(record.chunk_ns) == 2
+
+
+@pytest.mark.parametrize("end", [End.RESET, End.TIMEOUT, End.CUT, End.CLOSED])
+def test_what_happens_after_a_whole_answer_doesnt_matter(record_of: RecordOf, end: End) -> None:
+    record = record_of([(1, text("x")), (2, STOP + DONE), (900, b": bye\n\n")], end=end)
+    assert (record.outcome, record.done_ns) == (Outcome.OK, 2_000_000)
+
+
+@pytest.mark.parametrize("end", [End.CONNECT_ERROR, End.TLS_ERROR])
+def test_no_answer_at_all(record_of: RecordOf, end: End) -> None:
+    record = record_of([], end=end, status=None)
+    assert (record.outcome.value, record.output_tokens) == (end.value, None)
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [(400, Outcome.HTTP_ERROR), (404, Outcome.HTTP_ERROR), (429, Outcome.REJECTED), (500, Outcome.HTTP_ERROR),
+     (503, Outcome.REJECTED)],
+)  # fmt: skip
+def test_status_of_a_refusal(record_of: RecordOf, status: int, outcome: Outcome) -> None:
+    body = json.dumps({"error": {"message": "no", "type": "BadRequestError"}}).encode()
+    record = record_of([(3, body)], status=status, content_type=JSON)
+    assert (record.outcome, record.detail, record.status) == (outcome, str(status), status)
+    assert record.message == "no (BadRequestError)"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b'{"detail": "Not Found"}', "Not Found"),
+        (b'{"detail": [{"msg": "field required"}, {"msg": "too long"}]}', "field required; too long"),
+        (b'{"error": "no\\nroom"}', "no room"),
+        (b"Internal Server Error", "Internal Server Error"),
+        (b"<html><style>b{}</style><h1>502</h1>\r\nBad Gateway</html>", "502 Bad Gateway"),
+        (b"\x1b[31mred\x1b[0m", "[31mred [0m"),
+        (b"[" * 100_000, "[" * 499 + "…"),
+        (b"", "no message"),
+    ],
+)
+def test_messages_of_refusals(record_of: RecordOf, body: bytes, message: str) -> None:
+    assert record_of([(1, body)] if body else [], status=500).message == message
+
+
+def test_a_redirect_is_no_answer(record_of: RecordOf) -> None:
+    record = record_of([], status=307)
+    assert (record.outcome, record.detail) == (Outcome.HTTP_ERROR, "307")
+    assert "final address" in record.message
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "detail"),
+    [
+        (JSON, b'{"error": {"message": "no"}}', "error_object"),
+        (JSON, b'{"choices": []}', "no_choices"),
+        (JSON, b'{"id": 1', "malformed_reply"),
+        ("text/html", b"<html>login</html>", "not_json"),
+        ("text/html", text("x") + STOP + DONE, "not_json"),
+        ("text/plain", b"hello", "not_json"),
+        ("text/event-stream", b"", "empty_body"),
+        ("text/event-stream", DONE, "no_choices"),
+        ("text/event-stream", text("x") + b'data: {"choices": [{"del\n\n', "malformed_event"),
+        ("text/event-stream", event("[1]") + DONE, "malformed_event"),
+        ("text/event-stream", b"data: " + b"x" * 5_000_000, "event_too_large"),
+    ],
+)
+def test_a_200_that_is_no_answer(record_of: RecordOf, content_type: str, body: bytes, detail: str) -> None:
+    record = record_of([(1, body)] if body else [], content_type=content_type)
+    assert (record.outcome, record.detail) == (Outcome.BAD_RESPONSE, detail)
+    assert record.message
+
+
+@pytest.mark.parametrize("content_type", ["", "text/plain", "application/octet-stream"])
+def test_a_stream_under_another_name(record_of: RecordOf, content_type: str) -> None:
+    record = record_of([(1, text("x")), (2, STOP + DONE)], content_type=content_type)
+    assert (record.outcome, len(record.chunk_ns)) == (Outcome.OK, 1)
+
+
+def test_A5_06_one_reply_instead_of_a_stream(record_of: RecordOf) -> None:
+    reply = {
+        "choices": [{"index": 0, "message": {"content": "Paris."}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 5, "completion_tokens": 3},
+    }
+    whole = json.dumps(reply).encode()
+    record = record_of([(500, whole[:20]), (510, whole[20:])], content_type=JSON)
+    assert (record.outcome, record.detail, record.streamed) == (Outcome.OK, "not_streamed", False)
+    assert (record.output_tokens, record.chunk_ns, record.answer) == (3, [], "Paris.")
+    assert record.done_ns == 510_000_000
+
+
+@pytest.mark.parametrize(("num_tokens", "outcome"), [(51, Outcome.SHORT_OUTPUT), (98, Outcome.OK)])
+def test_ignore_eos_and_a_short_answer(record_of: RecordOf, num_tokens: int, outcome: Outcome) -> None:
+    reads = [(1, text("x")), (2, STOP + usage(completion_tokens=num_tokens) + DONE)]
+    record = record_of(reads, sampling={"ignore_eos": True, "max_tokens": 100})
+    assert (record.outcome, record.expected_tokens) == (outcome, 100)
+
+
+def test_a_short_answer_by_assumed_tokens_is_not_held_against_the_server(record_of: RecordOf) -> None:
+    reads = [(1, text("a b c")), (2, STOP + DONE)]
+    assert record_of(reads, sampling={"ignore_eos": True, "max_tokens": 100}).outcome is Outcome.OK
+
+
+def test_A9_01_the_servers_words_dont_show_the_key(record_of: RecordOf) -> None:
+    body = b'{"error": {"message": "key sk-canary-123 is wrong"}}'
+    record = record_of([(1, body)], status=401, api_key="sk-canary-123")
+    assert record.message == "key *** is wrong"
