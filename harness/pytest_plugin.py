@@ -80,13 +80,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Refuse a marker that says nothing sensible before any load is sent."""
     if item.get_closest_marker("sla") is None:
         return
-    from harness.pytest.marker import rules_of
-    from harness.sla.errors import RuleError
+    from harness.pytest.marker import fault
 
-    try:
-        rules_of(item)
-    except RuleError as error:
-        pytest.fail(f"sla marker: {error}", pytrace=False)
+    text = fault(item)
+    if text is not None:
+        pytest.fail(text, pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -28,6 +28,15 @@ def rules_of(item: pytest.Item) -> tuple[Rule, ...]:
     return rules_of_keywords(keywords)
 
 
+def fault(item: pytest.Item) -> str | None:
+    """What is wrong with the markers themselves; None for nothing."""
+    try:
+        rules_of(item)
+    except RuleError as error:
+        return f"sla marker: {error}"
+    return None
+
+
 def complaint(load: Load | None) -> str | None:
     """What the marker has to say after the body; None for nothing."""
     if load is None or not load.runs:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from harness.sla.judge import Judgement
 
-HEADS: Final = ("objective", "measured", "from", "to", "n", "verdict")
+HEADS: Final = ("objective", "measured", "at least", "at most", "n", "verdict")
 _HEADLINES: Final = {
     Verdict.INVALID: "SLA run invalid: its numbers can't be trusted",
     Verdict.FAIL: "SLA missed",

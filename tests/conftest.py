@@ -1,0 +1,62 @@
+"""What tests of several folders share."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import pytest
+
+from harness.record import Outcome, Record, TokenSource
+
+MS = 1_000_000
+
+
+class MakeRecord(Protocol):
+    """Makes a record; times in ms, ``fields`` win over everything."""
+
+    def __call__(
+        self,
+        index: int = ...,
+        *,
+        due: float = ...,
+        sent: float | None = ...,
+        chunks: tuple[float, ...] = ...,
+        outcome: str = ...,
+        **fields: Any,
+    ) -> Record:
+        """A request; ``chunks`` are ms after its due time."""
+
+
+@pytest.fixture(scope="session")
+def make_record() -> MakeRecord:
+    """A good streamed request: due and sent at 0, first token at 100 ms, three more every 10 ms."""
+
+    def make(
+        index: int = 0,
+        *,
+        due: float = 0,
+        sent: float | None = None,
+        chunks: tuple[float, ...] = (100, 110, 120, 130),
+        outcome: str = "ok",
+        **fields: Any,
+    ) -> Record:
+        times = [round((due + each) * MS) for each in chunks]
+        sent_ns = round((due if sent is None else sent) * MS)
+        values: dict[str, Any] = {
+            "due_ns": round(due * MS),
+            "sent_ns": sent_ns,
+            "headers_ns": sent_ns,
+            "chunk_ns": times,
+            "chunk_tokens": [1] * len(times),
+            "answer_index": 0 if times else None,
+            "done_ns": (times or [sent_ns + 50 * MS])[-1],
+            "outcome": Outcome(outcome),
+            "status": 200,
+            "prompt_tokens": 8,
+            "output_tokens": len(times) or None,
+            "token_source": TokenSource.USAGE if times else None,
+            "usage_tokens": len(times) or None,
+        }
+        return Record(index=index, **{**values, **fields})
+
+    return make
