@@ -154,6 +154,7 @@ class Answer:
             "choices": [self._render(choice) for choice in collected],
             "usage": generation.usage,
             "system_fingerprint": self._context.fingerprint,
+            "prompt_logprobs": None,
             "metrics": generation.metrics,
         }
         return Response(encode(content), headers=self._headers, media_type="application/json")

@@ -72,7 +72,8 @@ def parse(body: bytes, model: type[T]) -> T:
 
 async def _next_chunk(request: Request) -> tuple[bytes, bool]:
     try:
-        message = await asyncio.wait_for(request.receive(), MAX_PAUSE_S)
+        async with asyncio.timeout(MAX_PAUSE_S):
+            message = await request.receive()
     except TimeoutError:
         raise ApiError(
             408, f"No data for {MAX_PAUSE_S:g} s before the body was complete.", headers=CLOSE

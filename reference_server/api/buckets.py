@@ -18,6 +18,7 @@ REQUEST_S = (
 HTTP_S = (0.1, 0.5, 1.0)
 STEP_TOKENS = (1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
 CHOICES = (1, 2, 5, 10, 20)
+PREEMPTIONS = (1, 2, 3, 4, 5, 10, 20)
 
 
 def one_two_five(largest: int) -> list[int]:

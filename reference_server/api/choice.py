@@ -61,6 +61,7 @@ class Choice:
         self.request = request
         self.timing = Timing(request.arrival_ns)
         self.num_cached_tokens = 0
+        self.num_preemptions = 0
         self.finish_reason: str | None = None
         self._detokenizer = detokenizer
         self._stop_strings = stop_strings
@@ -76,7 +77,7 @@ class Choice:
 
     def take(self, output: EngineOutput) -> Delta | None:
         """Take an output in; None while there is nothing to show."""
-        self.num_cached_tokens = output.num_cached_tokens
+        self.num_cached_tokens, self.num_preemptions = output.num_cached_tokens, output.num_preemptions
         self.finish_reason, self._unseen.stop_reason = output.finish_reason, output.stop_reason
         text = self._take_tokens(output)
         if self.finish_reason is not None and not self._stopped_by_string:

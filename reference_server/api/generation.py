@@ -120,13 +120,7 @@ class Generation:
 
     def _note_end(self, choice: Choice) -> None:
         with self._metrics.harmless as metrics:
-            metrics.on_finish(
-                choice.timing,
-                choice.finish_reason or "abort",
-                prompt_tokens=len(choice.request.prompt_token_ids),
-                cached_tokens=choice.num_cached_tokens,
-                max_tokens=choice.request.sampling.max_tokens,
-            )
+            metrics.on_finish(choice)
 
 
 async def _next(events: asyncio.Queue[Delta | ApiError | None]) -> Delta | None:

@@ -13,6 +13,7 @@ from reference_server.api.histogram import Histogram
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from reference_server.api.choice import Choice
     from reference_server.api.timing import Timing
 
 FINISH_REASONS = ("stop", "length", "abort", "error")
@@ -43,6 +44,7 @@ class RequestMetrics:
         self._generation_tokens = _histogram("request_generation_tokens", counts)
         self._max_generation_tokens = _histogram("request_max_num_generation_tokens", counts)
         self._prefill_tokens = _histogram("request_prefill_kv_computed_tokens", counts)
+        self._preemptions = _histogram("request_num_preemptions", buckets.PREEMPTIONS)
         self._params_n = _histogram("request_params_n", buckets.CHOICES)
         self._params_max_tokens = _histogram("request_params_max_tokens", counts)
         self._step_tokens = _histogram("iteration_tokens_total", buckets.STEP_TOKENS)
@@ -65,18 +67,19 @@ class RequestMetrics:
         """So many tokens of one sequence came together, ``gap_ns`` after those before."""
         self._inter_token_latency.observe(gap_ns / num_tokens / 1e9, num_tokens)
 
-    def on_finish(
-        self, timing: Timing, reason: str, *, prompt_tokens: int, cached_tokens: int, max_tokens: int
-    ) -> None:
+    def on_finish(self, choice: Choice) -> None:
         """A sequence has ended; one that never began adds no times."""
+        reason = choice.finish_reason or "abort"
         self._finished[reason if reason in FINISH_REASONS else "error"] += 1
-        if not timing.first_output_ns:
+        if not choice.timing.first_output_ns:
             return
-        self._observe_times(timing)
-        self._prompt_tokens.observe(prompt_tokens)
-        self._prefill_tokens.observe(max(0, prompt_tokens - cached_tokens))
-        self._generation_tokens.observe(timing.num_tokens)
-        self._max_generation_tokens.observe(max_tokens)
+        self._observe_times(choice.timing)
+        num_prompt_tokens = len(choice.request.prompt_token_ids)
+        self._prompt_tokens.observe(num_prompt_tokens)
+        self._prefill_tokens.observe(max(0, num_prompt_tokens - choice.num_cached_tokens))
+        self._generation_tokens.observe(choice.num_tokens)
+        self._max_generation_tokens.observe(choice.request.sampling.max_tokens)
+        self._preemptions.observe(choice.num_preemptions)
 
     def collect(self, labels: dict[str, str]) -> Iterator[Metric]:
         """All of it, for Prometheus."""
@@ -119,6 +122,7 @@ _DOCUMENTATION = {
     "request_generation_tokens": "Output tokens per sequence.",
     "request_max_num_generation_tokens": "Output tokens allowed per sequence.",
     "request_prefill_kv_computed_tokens": "Prompt tokens computed per sequence, without cached ones.",
+    "request_num_preemptions": "Preemptions per sequence.",
     "request_params_n": "Choices asked for per request.",
     "request_params_max_tokens": "max_tokens per request.",
     "iteration_tokens_total": "Tokens computed per engine step.",

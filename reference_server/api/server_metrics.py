@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 
 from reference_server.api.engine_metrics import collect_engine
 from reference_server.api.http_metrics import HttpMetrics
+from reference_server.api.llamacpp_metrics import collect_llamacpp
 from reference_server.api.request_metrics import RequestMetrics
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class ServerMetrics(Collector):
     def collect(self) -> Iterator[Metric]:
         """The metrics of the server itself, beside those of the process."""
         yield from collect_engine(self._labels, self._info, self._stats())
+        yield from collect_llamacpp(self._stats())
         yield from self.requests.collect(self._labels)
         yield self._rejections()
         yield from self.http.collect()
