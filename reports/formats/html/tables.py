@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from reports.result import Percentile, RequestRow, Result, RuleResult, TimePoint
 
+_MAX_MESSAGE = 80
+
 
 @dataclasses.dataclass(frozen=True)
 class Tile:
@@ -124,7 +126,19 @@ def _cells(row: RequestRow) -> tuple[str, ...]:
     lag = MISSING if row.schedule_lag is None else f"{row.schedule_lag / 1e6:.3f}"
     tokens = (MISSING if n is None else str(n) for n in (row.prompt_tokens, row.output_tokens))
     times = (_ms(row.ttft), MISSING if row.tpot is None else f"{row.tpot / 1e6:.2f}", _ms(row.e2e), lag)
-    return (str(row.index), f"{row.start_s:.3f}", one_line(outcome), *tokens, *times, one_line(row.message))
+    return (
+        str(row.index),
+        f"{row.start_s:.3f}",
+        one_line(outcome),
+        *tokens,
+        *times,
+        _short(one_line(row.message)),
+    )
+
+
+def _short(text: str) -> str:
+    """The table of errors has a whole message of each kind."""
+    return text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]} …"
 
 
 def _ms(value: float | None) -> str:

@@ -170,6 +170,14 @@ def test_html_of_the_largest_result_stays_small(make_result: Callable[..., Resul
     assert len(html.render(make_result(num=2_500, duration_s=60)).encode()) < 500_000
 
 
+def test_html_of_a_run_that_failed_throughout_stays_small(make_result: Callable[..., Result]) -> None:
+    rows = tuple(
+        RequestRow(index=i, start_s=i / 100, outcome="http_error", detail="500", message="x" * 500)
+        for i in range(2_000)
+    )
+    assert len(html.render(make_result(requests=rows)).encode()) < 500_000
+
+
 def test_html_holds_every_number_without_a_script(result: Result) -> None:
     page = re.sub(r"<script.*?</script>", "", html.render(result), flags=re.DOTALL)
     for rule in result.rules:
