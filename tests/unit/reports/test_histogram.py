@@ -253,6 +253,9 @@ def test_interval_covers_the_true_percentile_as_often_as_it_says() -> None:
     assert hits >= 300 * 0.92
 
 
-@pytest.mark.parametrize(("p", "n", "rank"), [(99.9, 1_000, 999), (99, 100, 99), (95, 1, 1), (7, 100, 7)])
+@pytest.mark.parametrize(
+    ("p", "n", "rank"),
+    [(99.9, 1_000, 999), (99, 100, 99), (95, 1, 1), (7, 100, 7), (50, 5, 3), (99, 53, 53), (0.1, 10, 1)],
+)
 def test_rank_is_exact_in_spite_of_binary_fractions(p: float, n: int, rank: int) -> None:
     assert nearest_rank(p, n) == rank
