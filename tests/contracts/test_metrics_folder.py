@@ -10,10 +10,10 @@ import pytest
 
 from harness import metrics
 from harness.metrics import ClientError, Metric, Missing, RequestMetric, TokenMetric, Unit
-from harness.record import Record
 from harness.recorder import step
 
 if TYPE_CHECKING:
+    from harness.record import Record
     from tests.conftest import MakeRecord
 
 
