@@ -20,7 +20,7 @@ from reference_server.api.logprobs import PlacedLogprob, TokenNames
 from reference_server.api.prompts import check_prompt, truncate
 from reference_server.api.protocol.generation import GenerationFields, StreamOptions
 from reference_server.api.request_ids import answer_id, engine_id
-from reference_server.api.sampling import make_sampling, resolve_max_tokens
+from reference_server.api.sampling import OutputLimit, make_sampling, resolve_max_tokens
 from reference_server.engine.request import EngineRequest
 from reference_server.text.detokenizer import IncrementalDetokenizer
 from reference_server.text.stop_strings import StopStrings
@@ -59,7 +59,7 @@ class Job:
         num_prompts: How many there are.
         prompts: Makes the token ids of each.
         prompt_field: Name of the field that holds the prompt.
-        max_tokens: Output tokens asked for, and the field that says so.
+        output_limit: How many output tokens it wants.
         logprobs: Alternatives per token; None for no log-probabilities.
         arrival_ns: Monotonic time at which the request came.
     """
@@ -68,7 +68,7 @@ class Job:
     num_prompts: int
     prompts: Callable[[], Coroutine[Any, Any, list[list[int]]]]
     prompt_field: str
-    max_tokens: tuple[int | None, str]
+    output_limit: OutputLimit
     logprobs: int | None
     arrival_ns: int
 
@@ -118,8 +118,7 @@ class Answer:
 
     def _choice(self, prompt: list[int], index: int, number: int) -> Choice:
         fields, context = self._job.fields, self._context
-        asked, param = self._job.max_tokens
-        max_tokens = resolve_max_tokens(asked, len(prompt), context.info.max_model_len, param)
+        max_tokens = resolve_max_tokens(self._job.output_limit, len(prompt), context.info.max_model_len)
         sampling = make_sampling(
             fields, context.info, max_tokens=max_tokens, logprobs=self._job.logprobs, choice_index=number
         )

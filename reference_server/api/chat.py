@@ -16,6 +16,7 @@ from reference_server.api.openapi import body_of
 from reference_server.api.prompts import chat_prompt
 from reference_server.api.protocol.chat import ChatRequest
 from reference_server.api.protocol.extra_fields import check_extra_fields
+from reference_server.api.sampling import OutputLimit
 
 if TYPE_CHECKING:
     from reference_server.api.collected import CollectedChoice
@@ -41,13 +42,15 @@ async def create_chat_completion(request: Request) -> Response:
     async def prompts() -> list[list[int]]:
         return [await chat_prompt(context, fields)]
 
-    wins = fields.max_completion_tokens
+    limit = OutputLimit(fields.max_tokens)
+    if fields.max_completion_tokens is not None:
+        limit = OutputLimit(fields.max_completion_tokens, "max_completion_tokens")
     job = Job(
         fields=fields,
         num_prompts=1,
         prompts=prompts,
         prompt_field="messages",
-        max_tokens=(fields.max_tokens, "max_tokens") if wins is None else (wins, "max_completion_tokens"),
+        output_limit=limit,
         logprobs=fields.top_logprobs if fields.logprobs else None,
         arrival_ns=arrival_ns,
     )

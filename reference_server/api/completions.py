@@ -14,8 +14,9 @@ from reference_server.api.frames import COMPLETION_CHUNK
 from reference_server.api.logprobs import completion_logprobs
 from reference_server.api.openapi import body_of
 from reference_server.api.prompts import encode
-from reference_server.api.protocol.completion import CompletionRequest
+from reference_server.api.protocol.completion import DEFAULT_MAX_TOKENS, CompletionRequest
 from reference_server.api.protocol.extra_fields import check_extra_fields
+from reference_server.api.sampling import OutputLimit
 
 if TYPE_CHECKING:
     from reference_server.api.collected import CollectedChoice
@@ -51,7 +52,7 @@ async def create_completion(request: Request) -> Response:
         num_prompts=len(given),
         prompts=prompts,
         prompt_field="prompt",
-        max_tokens=(fields.max_tokens, "max_tokens"),
+        output_limit=OutputLimit(fields.max_tokens, default=DEFAULT_MAX_TOKENS),
         logprobs=fields.logprobs,
         arrival_ns=arrival_ns,
     )

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
 
 from reference_server.api.errors import bad_request
 from reference_server.api.protocol.generation import INT64, GenerationFields
 from reference_server.engine.request import EngineInfo, SamplingParams
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OutputLimit:
+    """How many output tokens a request wants.
+
+    Attributes:
+        asked: What it says; None if nothing.
+        field: The field that says it.
+        default: Taken if it says nothing; None takes all that fit.
+    """
+
+    asked: int | None
+    field: str = "max_tokens"
+    default: int | None = None
 
 
 def make_sampling(
@@ -49,8 +65,8 @@ def make_sampling(
     )
 
 
-def resolve_max_tokens(asked: int | None, num_prompt_tokens: int, max_model_len: int, param: str) -> int:
-    """Output tokens of a sequence: as asked, or all that fit.
+def resolve_max_tokens(limit: OutputLimit, num_prompt_tokens: int, max_model_len: int) -> int:
+    """Output tokens of a sequence: as asked, else the default or what fits of it.
 
     Raises:
         ApiError: 400, prompt and output don't fit into ``max_model_len``.
@@ -62,15 +78,15 @@ def resolve_max_tokens(asked: int | None, num_prompt_tokens: int, max_model_len:
             f"{num_prompt_tokens}, which leaves no room for output; shorten the prompt.",
             "input_tokens",
         )
-    if asked is None:
-        return room
-    if asked > room:
+    if limit.asked is None:
+        return room if limit.default is None else min(room, limit.default)
+    if limit.asked > room:
         raise bad_request(
-            f"This model's maximum context length is {max_model_len} tokens, but {asked} output tokens were "
-            f"asked for and the prompt has {num_prompt_tokens}; ask for at most {room}.",
-            param,
+            f"This model's maximum context length is {max_model_len} tokens, but {limit.asked} output tokens "
+            f"were asked for and the prompt has {num_prompt_tokens}; ask for at most {room}.",
+            limit.field,
         )
-    return asked
+    return limit.asked
 
 
 def _choice_seed(seed: int | None, choice_index: int) -> int:

@@ -23,7 +23,6 @@ class CompletionRequest(GenerationFields):
     """
 
     prompt: Any
-    max_tokens: int | None = Field(default=DEFAULT_MAX_TOKENS, ge=1)
     logprobs: int | None = Field(default=None, ge=0, le=MAX_LOGPROBS)
     add_special_tokens: bool = True
 

@@ -33,6 +33,12 @@ async def test_max_tokens_defaults_to_16(api: Any) -> None:
     assert answer["usage"]["completion_tokens"] == 16
 
 
+async def test_C5_10_the_default_is_cut_to_the_room_left(start_api: Any) -> None:
+    api = await start_api(engine={"max_model_len": 20})
+    answer = await api.complete("a" * 12, **PLAIN)
+    assert answer["usage"]["completion_tokens"] == 8
+
+
 async def test_a_begin_token_is_added_by_default(api: Any) -> None:
     answer = await api.complete("abc", max_tokens=1)
     assert answer["usage"]["prompt_tokens"] == 4
