@@ -12,14 +12,14 @@ from reports.units import MISSING, against, duration, fixed, margin, quantity, s
 if TYPE_CHECKING:
     from reports.result import ErrorClass, MetricSummary, Rate, Result, RuleResult
 
-TITLES = {
+TITLES = {  # in the order in which tables show them
     "ttft": "Time to first token",
-    "ttfa": "Time to first answer token",
     "itl": "Inter-token latency",
-    "chunk_gap": "Gap between chunks",
     "tpot": "Time per output token",
-    "ntpot": "Normalized time per output token",
     "e2e": "End-to-end time",
+    "ttfa": "Time to first answer token",
+    "chunk_gap": "Gap between chunks",
+    "ntpot": "Normalized time per output token",
     "schedule_lag": "Schedule lag",
     "close_lag": "Close lag",
     "stall_max": "Longest stall",
@@ -125,8 +125,10 @@ def columns(result: Result) -> tuple[float, ...]:
 
 
 def metric_lines(result: Result, shown: tuple[float, ...]) -> list[MetricLine]:
-    """All metrics of ``result`` with the percentiles ``shown``."""
-    return [_metric_line(metric, shown, _limits(result, metric.name)) for metric in result.metrics]
+    """All metrics of ``result``, best known first, with the percentiles ``shown``."""
+    order = {name: place for place, name in enumerate(TITLES)}
+    metrics = sorted(result.metrics, key=lambda metric: order.get(metric.name, len(order)))
+    return [_metric_line(metric, shown, _limits(result, metric.name)) for metric in metrics]
 
 
 def _metric_line(metric: MetricSummary, shown: tuple[float, ...], limits: list[float]) -> MetricLine:

@@ -106,8 +106,9 @@ def _metrics(result: Result, width: int) -> RenderableType | None:
     if width < _WIDE:
         shown = tuple(p for p in shown if p in (50.0, 99.0))
     lines = view.metric_lines(result, shown)
-    numbers = ("n", *(f"p{p:g}" for p in shown), "max", "client error")
+    numbers = ("n", *(f"p{p:g}" for p in shown), "max", "client ±")
     table = _table("Metrics", "metric", "unit", numbers=numbers)
+    table.columns[0].no_wrap = width >= _WIDE
     for line in lines:
         if not line.reason:
             cells = (line.unit, line.n, *line.percentiles, line.maximum, line.client_error)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
-from reports import view
-from reports.formats.html.chart import Chart, Mark, Point, Series, band, bars, level, line, stairs, under
+from reports.formats.html.chart import Chart, Mark, Point, Series, band, bars, line, stairs, under
 from reports.formats.html.scales import Linear, from_zero
 from reports.units import duration, quantity, scale_of, significant
 
@@ -14,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reports.result import Percentile, Result, TimePoint
+
+_BRIDGED = 5  # slices
 
 
 class Frame(NamedTuple):
@@ -62,25 +63,9 @@ def _bands(
     highest = max(value for values in found for value in values.values())
     limits = [r.limit for r in result.rules if r.metric == name and r.unit == "ns" and r.limit <= 2 * highest]
     y, unit = from_zero(max([highest, *limits])), scale_of("ns", highest)
-    places = {p: [_point(frame, i, y, values.get(p)) for i, values in enumerate(found)] for p in ps}
-    return Chart(
-        name=f"{name}-time",
-        title=f"{view.title(name)} over time",
-        summary=f"{view.title(name)} per slice of the run, percentiles {', '.join(f'p{p:g}' for p in ps)}; "
-        f"highest {quantity(highest, 'ns', 3)}.",
-        y_title=unit.label,
-        x_title="seconds since start",
-        x_ticks=frame.x.ticks(),
-        y_ticks=y.ticks(unit.divisor),
-        marks=(*_band_marks(places), *(Mark("dash", "limit", level(y.at(limit))) for limit in limits)),
-        series=(
-            *(_band_series(p, ps, [values.get(p) for values in found], y) for p in ps),
-            *((Series("limit", "limit", "dash"),) if limits else ()),
-        ),
-        xs=frame.middles,
-        x_texts=frame.heads,
-        shades=frame.shades,
-    )
+    drawn = _drawn(found)
+    places = {p: [_point(frame, i, y, found[i].get(p)) for i in drawn] for p in ps}
+    return [i for i in range(len(found)) if i not in bridged]
 
 
 def _point(frame: Frame, i: int, y: Linear, value: float | None) -> Point | None:

@@ -15,7 +15,8 @@ import pytest
 from reports import formats, view
 from reports.formats import UnknownReportError, console, csv_requests, html, junit, markdown, write_reports
 from reports.formats.html.embed import json_for_script
-from reports.result import ErrorClass, RequestRow, RuleResult, Sample, Verdict
+from reports.formats.html.time_charts import time_charts
+from reports.result import ErrorClass, Percentile, RequestRow, RuleResult, Sample, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -184,6 +185,26 @@ def test_html_holds_every_number_without_a_script(result: Result) -> None:
         assert rule.rule.replace("<", "&lt;").replace(">", "&gt;") in page
     assert page.split('<table id="requests">')[1].count("<tr") == 901
     assert "queue full" in page
+
+
+def test_html_draws_slices_with_gaps_and_unequal_percentiles(make_result: Callable[..., Result]) -> None:
+    """Short gaps are bridged, long ones are seen; a slice may lack a percentile that others have."""
+    points = [msgspec.structs.replace(each, ttft=()) for each in make_result(num=200, duration_s=30).timeline]
+    for i, percentiles in (
+        (0, (50.0,)),
+        (1, (50.0, 99.0)),
+        (4, (99.0,)),
+        (25, (50.0, 99.0)),
+        (26, (50.0, 99.0)),
+    ):
+        values = tuple(Percentile(p=p, value=1e6 * p) for p in percentiles)
+        points[i] = msgspec.structs.replace(points[i], ttft=values)
+    chart = next(
+        each for each in time_charts(make_result(timeline=tuple(points))) if each.name == "ttft-time"
+    )
+    median = next(mark.path for mark in chart.marks if mark.kind == "line")
+    assert median.count("L") == 2
+    assert median.count("M") == 2
 
 
 def test_html_names_no_section_that_is_not_there(empty_result: Result) -> None:
