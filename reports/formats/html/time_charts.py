@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
-from reports.formats.html.chart import Chart, Mark, Point, Series, band, bars, line, stairs, under
+from reports import view
+from reports.formats.html.chart import Chart, Mark, Point, Series, band, bars, level, line, stairs, under
 from reports.formats.html.scales import Linear, from_zero
 from reports.units import duration, quantity, scale_of, significant
 
@@ -65,6 +66,31 @@ def _bands(
     y, unit = from_zero(max([highest, *limits])), scale_of("ns", highest)
     drawn = _drawn(found)
     places = {p: [_point(frame, i, y, found[i].get(p)) for i in drawn] for p in ps}
+    return Chart(
+        name=f"{name}-time",
+        title=f"{view.title(name)} over time",
+        summary=f"{view.title(name)} per slice of the run, percentiles {', '.join(f'p{p:g}' for p in ps)}; "
+        f"highest {quantity(highest, 'ns', 3)}.",
+        y_title=unit.label,
+        x_title="seconds since start",
+        x_ticks=frame.x.ticks(),
+        y_ticks=y.ticks(unit.divisor),
+        marks=(*_band_marks(places), *(Mark("dash", "limit", level(y.at(limit))) for limit in limits)),
+        series=(
+            *(_band_series(p, ps, [values.get(p) for values in found], y) for p in ps),
+            *((Series("limit", "limit", "dash"),) if limits else ()),
+        ),
+        xs=frame.middles,
+        x_texts=frame.heads,
+        shades=frame.shades,
+    )
+
+
+def _drawn(found: list[dict[float, float]]) -> list[int]:
+    """The slices that are drawn: all but gaps of a few, which the line bridges."""
+    known = [i for i, values in enumerate(found) if values]
+    short = ((a, b) for a, b in itertools.pairwise(known) if b - a <= _BRIDGED)
+    bridged = {i for left, right in short for i in range(left + 1, right)}
     return [i for i in range(len(found)) if i not in bridged]
 
 
