@@ -8,12 +8,14 @@ makes aiohttp's protocols; the conformance test guards it.
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextvars
 import functools
+import io
 import ssl
 import time
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import aiohttp
 import yarl
@@ -156,12 +158,8 @@ class AiohttpTransport(Transport):
         self._session: aiohttp.ClientSession | None = None
         self._origin = f"{target.scheme}://{target.authority}"
         proxy = urlsplit(target.proxy or "")
-        self._proxy_auth = (
-            None
-            if proxy.username is None
-            else aiohttp.BasicAuth(unquote(proxy.username), unquote(proxy.password or ""))
-        )
         self._proxy = f"http://{proxy.netloc.rpartition('@')[2]}" if proxy.netloc else None
+        self._proxy_headers = _proxy_headers(proxy)
 
     async def exchange(self, request: HttpRequest, timeline: Timeline) -> None:
         """See ``Transport``."""
@@ -206,24 +204,22 @@ class AiohttpTransport(Transport):
             headers["Content-Type"] = "application/json"
         given = {name.lower() for name in self._target.headers}
         headers = {name: value for name, value in headers.items() if name.lower() not in given}
-        response = await self._open_session().request(
+        async with self._open_session().request(
             request.method,
             yarl.URL(self._origin + request.path, encoded=True),
-            data=request.body or None,
+            data=io.BytesIO(request.body) if request.body else None,
             headers={**headers, **self._target.headers},
             proxy=self._proxy,
-            proxy_auth=self._proxy_auth,
+            proxy_headers=self._proxy_headers,
             allow_redirects=False,
-        )
-        coding = timeline.headers.get("content-encoding", "identity").lower()
-        if coding != "identity":
-            response.close()
-            message = f"a body with content-encoding {coding!r}, though only identity was accepted"
-            timeline.close(End.NOT_HTTP, time.monotonic_ns(), "framing", message)
-            return
-        await response.content.wait_eof()
-        timeline.close(End.COMPLETE, self._end_ns(attempt))
-        response.release()
+        ) as response:
+            coding = timeline.headers.get("content-encoding", "identity").lower()
+            if coding != "identity":
+                message = f"a body with content-encoding {coding!r}, though only identity was accepted"
+                timeline.close(End.NOT_HTTP, time.monotonic_ns(), "framing", message)
+                return
+            await response.content.wait_eof()
+            timeline.close(End.COMPLETE, self._end_ns(attempt))
 
     def _end_ns(self, attempt: _Attempt) -> int:
         """The read that completed the body; the close where only that could end it."""
@@ -243,6 +239,14 @@ class AiohttpTransport(Transport):
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session
+
+
+def _proxy_headers(proxy: SplitResult) -> dict[str, str] | None:
+    """aiohttp turns this into Proxy-Authorization, of the request or of the tunnel's CONNECT."""
+    if proxy.username is None:
+        return None
+    pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
 
 
 def _failure(error: Exception, handler: StampingHandler | None) -> Failure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import re
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -88,6 +89,14 @@ class Sized:
         return body
 
 
+class _Line(enum.Enum):
+    """What the next line is, once the chunk before it is over."""
+
+    SIZE = "size of a chunk"
+    END = "end of a chunk"
+    TRAILER = "trailer"
+
+
 class Chunked:
     """A body in chunks, each after a line with its size in hexadecimal."""
 
@@ -96,20 +105,19 @@ class Chunked:
     def __init__(self) -> None:
         self.is_complete = False
         self.num_excess = 0
-        self._held = b""
-        self._left = 0
-        self._in_trailers = False
+        self._held = b""  # a line begun
+        self._left = 0  # of the chunk
+        self._line = _Line.SIZE
 
     def feed(self, data: bytes) -> bytes:
         """See ``Framing``."""
-        if not (self._held or self._left or self._in_trailers):
+        if self._line is _Line.SIZE and not (self._held or self._left):
             cut = data.find(b"\r\n", 0, 10)
             if cut > 0 and _is_whole(data, cut):
                 return data[cut + 2 : -2]
         return self._feed_pieces(data)
 
     def _feed_pieces(self, data: bytes) -> bytes:
-        """``_left`` counts what is missing of a chunk with its line end, ``_held`` is a line begun."""
         data = self._held + data
         self._held = b""
         pieces: list[bytes] = []
@@ -121,34 +129,32 @@ class Chunked:
         return b"".join(pieces)
 
     def _take_chunk(self, data: bytes, at: int, pieces: list[bytes]) -> int:
-        end = min(len(data), at + self._left)
-        self._left -= end - at
-        body_end = end - max(0, 2 - self._left)
-        pieces.append(data[at:body_end])
-        if data[max(at, body_end) : end] not in (b"\r\n", b"\r", b"\n", b""):
-            raise NotHttpError("a chunk is longer than its size says")
-        return end
+        piece = data[at : at + self._left]
+        pieces.append(piece)
+        self._left -= len(piece)
+        return at + len(piece)
 
     def _take_line(self, data: bytes, at: int) -> int:
         end = data.find(b"\r\n", at)
-        if (len(data) if end < 0 else end) - at > _MAX_LINE_BYTES:
-            raise NotHttpError("a chunk's size line without end")
+        line = data[at:] if end < 0 else data[at:end]
+        if len(line) > _MAX_LINE_BYTES or (self._line is _Line.END and line not in (b"", b"\r")):
+            raise NotHttpError(f"broken chunks: {line[:40]!r}")
         if end < 0:
-            self._held = data[at:]
+            self._held = line
             return len(data)
-        self._end_line(data[at:end])
+        self._end_line(line)
         return end + 2
 
     def _end_line(self, line: bytes) -> None:
-        if self._in_trailers:
+        if self._line is _Line.END:
+            self._line = _Line.SIZE
+        elif self._line is _Line.TRAILER:
             self.is_complete = not line
-            return
-        match = _SIZE_LINE.fullmatch(line)
-        if match is None:
+        elif match := _SIZE_LINE.fullmatch(line):
+            self._left = int(match[1], 16)
+            self._line = _Line.END if self._left else _Line.TRAILER
+        else:
             raise NotHttpError(f"a chunk size that is none: {line[:40]!r}")
-        size = int(match[1], 16)
-        self._in_trailers = size == 0
-        self._left = size + 2 if size else 0
 
 
 def _is_whole(data: bytes, cut: int) -> bool:
