@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
+from support.replay_server import ReplayServer
+from support.timetable_process import TimetableProcess
 
 from harness.record import Outcome, Record, TokenSource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MS = 1_000_000
 
@@ -60,3 +65,17 @@ def make_record() -> MakeRecord:
         return Record(index=index, **{**values, **fields})
 
     return make
+
+
+@pytest.fixture
+def replay_server() -> Iterator[ReplayServer]:
+    """A loopback server that plays given bytes and faults."""
+    with ReplayServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def timetable() -> Iterator[TimetableProcess]:
+    """A timetable server of the session; a test gives each request a script of its own."""
+    with TimetableProcess("--ttft", "5ms", "--gap", "1ms", "--tokens", "10") as server:
+        yield server
