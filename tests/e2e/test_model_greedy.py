@@ -99,7 +99,7 @@ class Reference:
 @pytest.fixture(scope="module")
 def reference(path: Path) -> Iterator[Reference]:
     threads = torch.get_num_threads()
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)
     with warnings.catch_warnings(action="ignore"):
         yield Reference(path)
     torch.set_num_threads(threads)
@@ -161,7 +161,7 @@ CASES: dict[str, tuple[int, dict[str, Any]]] = {
 def test_greedy_tokens_equal_those_of_transformers(name: str, path: Path, reference: Reference) -> None:
     at_once, settings = CASES[name]
     config = EngineConfig(
-        model=str(path), dtype="float32", device="cpu", block_size=BLOCK_SIZE, cpu_threads=2, **settings
+        model=str(path), dtype="float32", device="cpu", block_size=BLOCK_SIZE, cpu_threads=1, **settings
     )
     engine = load_engine(config)
     prompts = encode(reference)

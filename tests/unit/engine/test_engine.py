@@ -48,7 +48,7 @@ CASES: dict[str, dict[str, Any]] = {
     "chunked": {"max_num_batched_tokens": 7},
     "whole prompts": {"max_num_batched_tokens": 20, "enable_chunked_prefill": False},
     "few at once": {"max_num_seqs": 3},
-    "small blocks": {"block_size": 1},
+    "small blocks": {"block_size": 1, "num_gpu_blocks_override": 2000},
     "preempted": {"block_size": 4, "num_gpu_blocks_override": 32},
     "preempted and chunked": {"block_size": 4, "num_gpu_blocks_override": 32, "max_num_batched_tokens": 9},
     "slow specification": {"attention_backend": "dense"},
