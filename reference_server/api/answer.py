@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -14,63 +13,22 @@ from reference_server.api.collected import CollectedChoice
 from reference_server.api.disconnect import run_while_connected
 from reference_server.api.errors import ApiError
 from reference_server.api.event_stream import EventStream
-from reference_server.api.frames import DONE, ChunkShape, Frames, encode, error_frame
+from reference_server.api.frames import DONE, Frames, encode, error_frame
 from reference_server.api.generation import Generation
 from reference_server.api.logprobs import PlacedLogprob, TokenNames
 from reference_server.api.prompts import check_prompt, truncate
-from reference_server.api.protocol.generation import GenerationFields, StreamOptions
+from reference_server.api.protocol.generation import StreamOptions
 from reference_server.api.request_ids import answer_id, engine_id
-from reference_server.api.sampling import OutputLimit, make_sampling, resolve_max_tokens
+from reference_server.api.sampling import make_sampling, resolve_max_tokens
 from reference_server.engine.request import EngineRequest
 from reference_server.text.detokenizer import IncrementalDetokenizer
 from reference_server.text.stop_strings import StopStrings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+    from collections.abc import AsyncGenerator, Sequence
 
     from reference_server.api.context import Context
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Endpoint:
-    """What distinguishes an endpoint.
-
-    Attributes:
-        id_prefix: Of the answer's id.
-        object: Of a whole answer.
-        chunk: Shape of its stream's chunks.
-        render_choice: A whole choice as JSON-ready fields.
-        render_logprobs: Log-probabilities in its form.
-    """
-
-    id_prefix: str
-    object: str
-    chunk: ChunkShape
-    render_choice: Callable[[CollectedChoice], dict[str, Any]]
-    render_logprobs: Callable[[Sequence[PlacedLogprob], TokenNames], dict[str, Any]]
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """A checked request.
-
-    Attributes:
-        fields: As sent.
-        num_prompts: How many there are.
-        prompts: Makes the token ids of each.
-        prompt_field: Name of the field that holds the prompt.
-        output_limit: How many output tokens it wants.
-        logprobs: Alternatives per token; None for no log-probabilities.
-        arrival_ns: Monotonic time at which the request came.
-    """
-
-    fields: GenerationFields
-    num_prompts: int
-    prompts: Callable[[], Coroutine[Any, Any, list[list[int]]]]
-    prompt_field: str
-    output_limit: OutputLimit
-    logprobs: int | None
-    arrival_ns: int
+    from reference_server.api.job import Endpoint, Job
 
 
 class Answer:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
 
-from reference_server.api.answer import Answer, Endpoint, Job
+from reference_server.api.answer import Answer
 from reference_server.api.body import read_request
 from reference_server.api.context import context_of
 from reference_server.api.frames import CHAT_CHUNK
+from reference_server.api.job import Endpoint, Job
 from reference_server.api.logprobs import chat_logprobs
 from reference_server.api.openapi import body_of
 from reference_server.api.prompts import chat_prompt

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
-from reference_server.engine.request import EngineInfo, EngineOutput, EngineRequest, EngineStats
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from reference_server.engine.request import EngineInfo, EngineOutput, EngineRequest, EngineStats
 
 
 class EngineDeadError(RuntimeError):
@@ -39,7 +42,7 @@ class EngineClient(abc.ABC):
 
     @abc.abstractmethod
     async def ping(self, timeout_s: float) -> None:
-        """Return once the engine's own loop has answered.
+        """Return once the engine's own loop has answered; a step reported a moment ago is an answer.
 
         Raises:
             EngineDeadError: The engine is dead.

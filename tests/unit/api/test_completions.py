@@ -150,5 +150,5 @@ async def test_C1_08_tokens_arrive_one_by_one_even_if_gzip_is_accepted(start_api
         assert "content-encoding" not in response.headers
         async for data in response.aiter_raw():
             arrivals += [loop.time()] * (b"text" in data)
-    assert len(arrivals) >= 15
+    assert len(arrivals) >= 10
     assert arrivals[-1] - began > 0.3
