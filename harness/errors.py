@@ -34,5 +34,5 @@ class EndpointError(HarnessError, ValueError):
     """The endpoint is unknown or can't carry what is asked."""
 
 
-class JournalError(HarnessError, OSError):
+class JournalError(HarnessError):
     """The journal can't be written or read; lines written before are whole."""

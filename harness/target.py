@@ -229,10 +229,15 @@ def _secrets(
     found += [value for name, value in parse_qsl(parts.query) if names_secret(name)]
     for name, value in headers.items():
         if names_secret(name):
-            found += [value, *value.split()[1:], *re.findall(r"=([^;\s]+)", value)]
+            found += [value, *_parts(value)]
     if proxy:
         found += _login(urlsplit(proxy if "://" in proxy else f"http://{proxy}"))
     return [secret for secret in found if secret]
+
+
+def _parts(value: str) -> list[str]:
+    """The secrets in a header: what follows ``=``, or the last word, in each of its parts."""
+    return [re.split(r"[=\s]", part.strip(), maxsplit=1)[-1].strip() for part in re.split("[;,]", value)]
 
 
 def _login(parts: SplitResult) -> list[str]:
