@@ -6,7 +6,7 @@ each request its arrival and the moment each token's bytes were handed to the ke
 any of them in its body, as ``timetable: {...}`` or ``vllm_xargs: {"timetable": {...}}``.
 
 A request becomes a plan (``plan``: the script with all chance drawn), the plan a sequence of writes
-(``writes``, rendered by ``rendering``), and an ``answer`` carries them out on a ``connection`` when the timer
+(``writes``, of ``events``), and an ``answer`` carries them out on a ``connection`` when the timer
 ``wheel`` says so.
 """
 

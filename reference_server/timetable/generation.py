@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
 
 from reference_server.timetable.answer import Answer
+from reference_server.timetable.content import Ask, Content
 from reference_server.timetable.faults import ERROR_IN_STREAM, INSTEAD
 from reference_server.timetable.generation_request import GenerationRequest, InvalidBodyError
 from reference_server.timetable.http_response import (
@@ -20,8 +20,8 @@ from reference_server.timetable.http_response import (
 )
 from reference_server.timetable.log import Entry
 from reference_server.timetable.plan import Plan
-from reference_server.timetable.rendering import Ask, Rendering
 from reference_server.timetable.script import Script, ScriptError, make_script
+from reference_server.timetable.whole_body import whole_body
 from reference_server.timetable.words import Vocabulary
 from reference_server.timetable.writes import Writes, stream_writes
 
@@ -85,7 +85,7 @@ class Generator:
         )
         self._num_started += 1
         ask = _ask(http, request, script, self._model_name)
-        form = _Form(http, ask, script, plan, Rendering(ask, script, plan, self._vocabulary, entry.index))
+        form = _Form(http, plan, Content(ask, script, plan, self._vocabulary, entry.index))
         connection.answer = Answer(entry, plan, connection, self._wheel, self._capacity, self._finished)
         connection.answer.begin(form.head(streams=entry.stream), form.writes(streams=entry.stream))
 
@@ -100,10 +100,8 @@ class _Form(NamedTuple):
     """The form an answer takes: a stream, one piece, or a fault's reply in its place."""
 
     http: HttpRequest
-    ask: Ask
-    script: Script
     plan: Plan
-    rendering: Rendering
+    content: Content
 
     def head(self, *, streams: bool) -> bytes:
         """What is sent before the first write; only streams have it apart."""
@@ -117,14 +115,14 @@ class _Form(NamedTuple):
         """The writes, given the start of service."""
         if self.plan.fault in INSTEAD:
             return self._canned
-        return partial(self._stream) if streams else self._whole
+        return self._stream if streams else self._whole
 
     def _stream(self, start_ns: int) -> Writes:
         coding = CHUNKED if self.http.version else UNTIL_CLOSE
-        return stream_writes(self.ask, self.script, self.plan, self.rendering, start_ns, coding)
+        return stream_writes(self.content, start_ns, coding)
 
     def _canned(self, start_ns: int) -> Writes:
-        reply = INSTEAD[self.plan.fault or ""]
+        reply = INSTEAD[str(self.plan.fault)]
         headers = (*reply.headers, *self._echo())
         yield (
             start_ns,
@@ -136,7 +134,7 @@ class _Form(NamedTuple):
         """All tokens at once, when the last of them is due."""
         offsets = zip(self.plan.sizes(), self.plan.offsets_ns(), strict=False)
         last_ns = max((offset for _, offset in offsets), default=self.plan.ttft_ns)
-        status, body, num_tokens = HTTPStatus.OK, self.rendering.whole_body(), self.plan.num_sent
+        status, body, num_tokens = HTTPStatus.OK, whole_body(self.content), self.plan.num_sent
         if self.plan.fault == "stream_error":
             status, body, num_tokens = HTTPStatus.INTERNAL_SERVER_ERROR, ERROR_IN_STREAM, 0
         response = whole_response(status, JSON, body, self._echo(), closes=self._closes())

@@ -9,28 +9,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from reference_server.timetable.events import Events
+
 if TYPE_CHECKING:
+    from reference_server.timetable.content import Content
     from reference_server.timetable.http_response import BodyCoding
-    from reference_server.timetable.plan import Plan
-    from reference_server.timetable.rendering import Ask, Rendering
-    from reference_server.timetable.script import Script
 
 Write = tuple[int, bytes, int]
 Writes = Iterator[Write]
 
 
-def stream_writes(
-    ask: Ask, script: Script, plan: Plan, rendering: Rendering, start_ns: int, coding: BodyCoding
-) -> Writes:
+def stream_writes(content: Content, start_ns: int, coding: BodyCoding) -> Writes:
     """All writes of a stream whose service starts at ``start_ns`` (monotonic)."""
-    writes = _events(ask, script, plan, rendering, start_ns)
+    script, events = content.script, Events(content)
+    writes = _events(content, events, start_ns)
     if script.coalesce > 1:
         writes = coalesced(writes, script.coalesce)
     if script.keepalive:
-        writes = with_comments(writes, rendering.comment(), start_ns, script.keepalive)
+        writes = with_comments(writes, events.comment(), start_ns, script.keepalive)
     if script.split > 1:
         writes = split(writes, script.split, script.split_gap)
-    return framed(writes, coding, ends=not plan.ends_silently)
+    return framed(writes, coding, ends=not content.plan.ends_silently)
 
 
 def coalesced(writes: Writes, num_events: int) -> Writes:
@@ -78,8 +77,9 @@ def framed(writes: Writes, coding: BodyCoding, *, ends: bool) -> Writes:
         yield due_ns, coding.ending, 0
 
 
-def _events(ask: Ask, script: Script, plan: Plan, rendering: Rendering, start_ns: int) -> Writes:
-    lead = rendering.role_event() if ask.chat and script.role != "off" else b""
+def _events(content: Content, events: Events, start_ns: int) -> Writes:
+    script, plan = content.script, content.plan
+    lead = events.role() if content.ask.chat and script.role != "off" else b""
     if lead and script.role == "arrival":
         yield start_ns, lead, 0
         lead = b""
@@ -87,21 +87,22 @@ def _events(ask: Ask, script: Script, plan: Plan, rendering: Rendering, start_ns
     finish_at = plan.num_sent if plan.ends_well and script.finish == "last" else -1
     for size, offset_ns in zip(plan.sizes(), plan.offsets_ns(), strict=False):
         due_ns = start_ns + offset_ns
-        event = rendering.token_event(position, size, last=position + size == finish_at)
+        event = events.tokens(position, size, last=position + size == finish_at)
         yield due_ns, lead + event, size
         lead = b""
         position += size
-    closing = lead + _closing(ask, script, plan, rendering)
+    closing = lead + _closing(content, events)
     if closing:
         yield due_ns, closing, 0
 
 
-def _closing(ask: Ask, script: Script, plan: Plan, rendering: Rendering) -> bytes:
+def _closing(content: Content, events: Events) -> bytes:
     """The events after the last token."""
+    script, plan = content.script, content.plan
     if plan.ends_silently:
         return b""
-    done = rendering.done_event() if script.done else b""
+    done = events.done() if script.done else b""
     if not plan.ends_well:
-        return rendering.error_event() + done
-    finish = rendering.finish_event() if script.finish == "separate" or not plan.num_sent else b""
-    return finish + (rendering.usage_event() if ask.usage else b"") + done
+        return events.error() + done
+    finish = events.finish() if script.finish == "separate" or not plan.num_sent else b""
+    return finish + (events.usage() if content.ask.usage else b"") + done
