@@ -28,11 +28,11 @@ from harness.sla.grammar import rules_from
 from harness.sla.preconditions import demand_judgeable
 from harness.target import Target
 from harness.window import window_of
-from reports.formats import write_reports
+from reports import formats
 from reports.result import Result, save
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from harness.record import Record
@@ -72,7 +72,7 @@ async def run(
     verify: bool | str | Path = True,
     proxy: str | None = None,
     result_dir: Path | None = None,
-    reports: Iterable[str] | None = None,
+    reports: Collection[str] | None = None,
     progress: Progress | None = None,
 ) -> Run:
     """Send a scenario, judge it, leave a result folder.
@@ -91,9 +91,12 @@ async def run(
 
     Raises:
         ScenarioError: The scenario or an objective can't be used. Nothing was sent.
+        UnknownReportError: There is no report of that name. Nothing was sent.
         HarnessError: The address or the server can't be used (nothing was sent), or the result can't be
             written (what was written before is whole).
     """
+    for report_name in reports or ():
+        formats.get(report_name)
     rules = rules_from(scenario.thresholds)
     schedule = scenario.schedule()
     demand_judgeable(rules, loop=schedule.loop)
@@ -110,7 +113,7 @@ async def run(
     return _conclude(folder, conclusion, checkpoint, reports)
 
 
-def report(folder: ResultFolder, reports: Iterable[str] | None = None) -> Run:
+def report(folder: ResultFolder, reports: Collection[str] | None = None) -> Run:
     """Make result and reports of an old or broken-off run again, from its journal.
 
     Raises:
@@ -169,9 +172,9 @@ def _manifest(scenario: Scenario, schedule: Schedule, target: Target, model: str
 
 
 def _conclude(
-    folder: ResultFolder, conclusion: Conclusion, checkpoint: Checkpoint, reports: Iterable[str] | None
+    folder: ResultFolder, conclusion: Conclusion, checkpoint: Checkpoint, reports: Collection[str] | None
 ) -> Run:
     result, snapshot = conclusion.draw(checkpoint)
     save(result, folder.result_path)
     write_histograms(snapshot, result, folder.histograms_path)
-    return Run(folder=folder, result=result, reports=write_reports(result, folder.path, reports))
+    return Run(folder=folder, result=result, reports=formats.write_reports(result, folder.path, reports))

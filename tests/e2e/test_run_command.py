@@ -1,0 +1,241 @@
+"""``tokenpace run`` and ``tokenpace report`` as a user calls them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from harness.journal import read_journal
+from reports.result import Verdict, load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.timetable_process import TimetableProcess
+
+SCENARIO = """
+schema: 1
+name: probe
+load: {arrivals: constant, rate: 100, requests: 200}
+prompts: {source: text, text: [one two three, four five]}
+sampling: {max_tokens: 4}
+thresholds:
+  ttft: ["p95 < 5s"]
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "probe.yaml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def tokenpace(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command; ``environment`` is added to the process's own."""
+    return subprocess.run(
+        [sys.executable, "-m", "harness", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def test_a_run_leaves_verdict_and_reports(
+    timetable: TimetableProcess, scenario: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "result"
+    done = tokenpace("run", scenario, "--base-url", timetable.url, "--output", folder)
+    assert done.returncode == 0, done.stderr
+    assert "PASS" in done.stdout
+    result = load(folder / "result.json")
+    assert result.verdict is Verdict.PASS
+    assert result.outcomes == {"ok": 200}
+    assert {path.name for path in folder.iterdir()} >= {
+        "manifest.json",
+        "journal.jsonl",
+        "checkpoint.json",
+        "result.json",
+        "histograms.hlog",
+        "report.html",
+        "junit.xml",
+        "requests.csv",
+    }
+    assert not list(folder.glob("*.tmp"))
+    assert "one two three" in (folder / "report.html").read_text()
+
+
+def test_reports_are_made_again_from_the_journal(
+    timetable: TimetableProcess, scenario: Path, tmp_path: Path
+) -> None:
+    """Everything right of the record comes out the same, byte for byte, without result.json."""
+    folder = tmp_path / "result"
+    assert tokenpace("run", scenario, "--base-url", timetable.url, "--output", folder, "-q").returncode == 0
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    (folder / "result.json").unlink()
+    (folder / "report.html").unlink()
+    assert tokenpace("report", folder, "-q").returncode == 0
+    after = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert before.keys() == after.keys()
+    assert [name for name in before if before[name] != after[name]] == []
+
+
+def test_environment_names_the_endpoint(timetable: TimetableProcess, scenario: Path, tmp_path: Path) -> None:
+    done = tokenpace("run", scenario, "--output", tmp_path / "r", "-q", OPENAI_BASE_URL=timetable.url)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_missed_objective_exits_with_1(timetable: TimetableProcess, scenario: Path, tmp_path: Path) -> None:
+    slow = ("--set", "sampling.extra_body={timetable: {ttft: 400ms}}")
+    missed = (*slow, "--set", "thresholds.ttft=[p95 < 1ms]")
+    done = tokenpace("run", scenario, "--base-url", timetable.url, "--output", tmp_path / "r", *missed)
+    assert done.returncode == 1
+    assert "FAIL" in done.stdout
+
+
+def test_B2_05_a_p99_of_twenty_samples_is_inconclusive(
+    timetable: TimetableProcess, scenario: Path, tmp_path: Path
+) -> None:
+    few = ("--set", "load.requests=20", "--set", "thresholds.ttft=[p99 < 5s]")
+    done = tokenpace("run", scenario, "--base-url", timetable.url, "--output", tmp_path / "r", *few)
+    assert done.returncode == 3
+    assert "279 more" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--set", "lode.rate=3"], "did you mean 'load'?"),
+        (["--set", "load.rate=fast"], "load.rate"),
+        (["--set", "thresholds.tttf=[p95 < 1s]"], "did you mean 'ttft'?"),
+        (["--set", "thresholds.ttft=[p95 < 500]"], "500"),
+        (["--model", "gpt-9"], "doesn't serve model 'gpt-9'"),
+        (["--set", "prompts.text=['']"], "prompts.text"),
+        (["--base-url", "ftp://nowhere"], "ftp://"),
+        (["--header", "nonsense"], "--header"),
+        (["--report", "pdf"], "pdf"),
+        (["--raet", "5"], "--raet"),
+    ],
+)
+def test_bad_usage_is_one_clear_message(
+    timetable: TimetableProcess, scenario: Path, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    """Exit code 2, nothing sent, nothing on disk, no stack trace."""
+    sent_before = len(timetable.get("/timetable/log?after=0").body.splitlines())
+    base = ["run", scenario, "--base-url", timetable.url, "--output", tmp_path / "r"]
+    done = tokenpace(*base, *arguments)
+    assert done.returncode == 2, done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "r").exists()
+    assert len(timetable.get("/timetable/log?after=0").body.splitlines()) == sent_before
+
+
+def test_unreachable_server(scenario: Path, tmp_path: Path) -> None:
+    done = tokenpace("run", scenario, "--base-url", "http://127.0.0.1:9", "--output", tmp_path / "r")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "is the server running there?" in done.stderr
+
+
+def test_a_full_folder_is_not_written_over(
+    timetable: TimetableProcess, scenario: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "precious.txt").write_text("keep me")
+    done = tokenpace("run", scenario, "--base-url", timetable.url, "--output", tmp_path / "mine")
+    assert done.returncode == 2
+    assert "holds files already" in done.stderr
+    assert (tmp_path / "mine" / "precious.txt").read_text() == "keep me"
+
+
+def test_the_key_is_nowhere(timetable: TimetableProcess, scenario: Path, tmp_path: Path) -> None:
+    """A9-01, A9-03: neither in output nor in any file of the result."""
+    secret = "sk-canary-4711"
+    address = timetable.url.replace("http://", f"http://user:{secret}@") + f"/v1?api-key={secret}"
+    done = tokenpace(
+        *(
+            "run",
+            scenario,
+            "--base-url",
+            address,
+            "--output",
+            tmp_path / "r",
+            "--header",
+            f"X-Api-Key: {secret}",
+        ),
+        OPENAI_API_KEY=secret,
+    )
+    assert done.returncode == 0, done.stderr
+    assert secret not in done.stdout + done.stderr
+    assert [path.name for path in (tmp_path / "r").iterdir() if secret.encode() in path.read_bytes()] == []
+
+
+def _started(scenario: Path, url: str, folder: Path) -> subprocess.Popen[str]:
+    long = ("--set", "load.rate=50", "--set", "load.requests=5000")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "harness", "run", scenario, "--base-url", url, "--output", folder, *long],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    journal = folder / "journal.jsonl"
+    while not (journal.exists() and journal.stat().st_size > 20_000):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return process
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_leaves_a_whole_partial_result(
+    timetable: TimetableProcess, scenario: Path, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    folder = tmp_path / "r"
+    process = _started(scenario, timetable.url, folder)
+    process.send_signal(number)
+    process.communicate(timeout=30)
+    assert process.returncode == code
+    result = load(folder / "result.json")
+    assert result.interrupted == number.name
+    assert result.num_requests == sum(1 for _ in read_journal(folder / "journal.jsonl"))
+    assert "interrupted" in result.notes[0]
+
+
+def test_a_killed_run_is_reported_from_its_journal(
+    timetable: TimetableProcess, scenario: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "r"
+    process = _started(scenario, timetable.url, folder)
+    process.kill()
+    process.communicate(timeout=30)
+    done = tokenpace("report", folder)
+    result = load(folder / "result.json")
+    assert done.returncode == result.exit_code
+    assert result.num_requests == sum(1 for _ in read_journal(folder / "journal.jsonl")) > 20
+    assert "killed" in result.notes[0]
+
+
+def test_help_is_quick_and_lists_the_commands() -> None:
+    done = tokenpace("--help")
+    assert done.returncode == 0
+    for name in ("run", "report", "serve", "model", "scenarios"):
+        assert f"  {name}" in done.stdout
+
+
+def test_scenarios_prints_a_file_to_copy(timetable: TimetableProcess, tmp_path: Path) -> None:
+    copy = tmp_path / "mine.yaml"
+    copy.write_text(tokenpace("scenarios", "smoke").stdout)
+    done = tokenpace("run", copy, "--base-url", timetable.url, "--output", tmp_path / "r", "-q")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "r" / "result.json").read_text())["scenario_name"] == "smoke"
