@@ -140,7 +140,7 @@ class Answer:
         if fault == "reset":
             connection.reset()
         else:
-            connection.finish(closes=self._plan.closes)
+            connection.finish(closes=self._plan.closes or fault == "cut")
 
     def _end(self, outcome: str, stamp: int) -> None:
         if self._state in (_State.SERVED, _State.STALLED):
