@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import click
 import msgspec
 
+from reference_server.timetable.durations import Duration, format_duration
+from reference_server.timetable.faults import FaultName
 from reference_server.timetable.freeze import Freeze, parse_freeze
 from reference_server.timetable.options import Options
 from reference_server.timetable.script import Script, ScriptError, make_script
@@ -17,6 +20,9 @@ from reference_server.timetable.server import serve
 
 if sys.platform != "win32":
     import uvloop
+
+
+_FAULTS = ", ".join(get_args(FaultName))
 
 
 def main(args: list[str]) -> int:
@@ -47,7 +53,11 @@ def _command() -> click.Command:
         ),
         click.Option(["--freeze", "freezes"], multiple=True, help="Stand still: start+length, as 10s+500ms."),
         click.Option(["--log"], type=click.Path(dir_okay=False, path_type=Path), help="A line per request."),
-        click.Option(["--fault", "faults"], multiple=True, help="What goes wrong: name=share, as reset=0.1."),
+        click.Option(
+            ["--fault", "faults"],
+            multiple=True,
+            help=f"What goes wrong, name=share, as reset=0.1. One of {_FAULTS}.",
+        ),
     ]
     scripted = [_script_option(field) for field in msgspec.structs.fields(Script) if field.name != "faults"]
     return click.Command("timetable", params=[*own, *scripted], callback=_run, help=_HELP)
@@ -59,8 +69,24 @@ _HELP = (
 
 
 def _script_option(field: msgspec.structs.FieldInfo) -> click.Option:
-    default = "" if field.default is None else f"  [default: {field.default}]"
-    return click.Option([f"--{field.name.replace('_', '-')}"], help=default)
+    default = "" if field.default is None else f" [default: {_written(field.default)}]"
+    choices = get_args(field.type) if get_origin(field.type) is Literal else ()
+    one_of = f" One of {', '.join(choices)}." if choices else ""
+    return click.Option(
+        [f"--{field.name.replace('_', '-')}"], help=_documented(field.name) + one_of + default
+    )
+
+
+def _documented(name: str) -> str:
+    """What the docstring says of a field, so that it is said once."""
+    found = re.search(rf"^ {{8}}{name}: (.*)$", Script.__doc__ or "", re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _written(default: object) -> str:
+    if isinstance(default, Duration):
+        return format_duration(default)
+    return str(default).lower() if isinstance(default, bool) else str(default)
 
 
 def _run(faults: tuple[str, ...], freezes: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 (click's own)

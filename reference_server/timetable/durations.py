@@ -43,3 +43,15 @@ def parse_duration(written: object) -> Duration:
     if total > _LONGEST_NS:
         raise ValueError(f"{written!r} is longer than 24 hours")
     return Duration(total)
+
+
+def format_duration(duration_ns: int) -> str:
+    """In the largest unit up to seconds that needs no fraction.
+
+    >>> format_duration(50_000_000)
+    '50ms'
+    """
+    if duration_ns == 0:
+        return "0"
+    unit = next(unit for unit in ("s", "ms", "us", "ns") if duration_ns % _UNITS_NS[unit] == 0)
+    return f"{duration_ns // _UNITS_NS[unit]}{unit}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference_server.timetable.durations import parse_duration
+from reference_server.timetable.durations import format_duration, parse_duration
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,8 @@ def test_reads_number_and_unit(text: str, ns: int) -> None:
 def test_refuses_everything_else(text: object) -> None:
     with pytest.raises(ValueError, match=r"duration|longer"):
         parse_duration(text)
+
+
+@pytest.mark.parametrize("text", ["0", "50ms", "2s", "100us", "7ns", "1500ms"])
+def test_formatted_is_read_back(text: str) -> None:
+    assert format_duration(parse_duration(text)) == text
