@@ -89,4 +89,5 @@ def _unreachable(target: Target, timeline: Timeline) -> PreflightError:
     end = timeline.end or End.CLIENT_ERROR
     outcome = "bad_response" if end is End.NOT_HTTP else end.value
     message = one_line(target.mask(timeline.message)) or end.value
-    return PreflightError(f"{target.url} can't be used: {message}; is the server running there?", outcome)
+    remedy = "" if end in (End.TLS_ERROR, End.CLIENT_ERROR) else "; is the server running there?"
+    return PreflightError(f"{target.url} can't be used: {message}{remedy}", outcome)

@@ -24,7 +24,8 @@ async def drive(load: Load) -> None:
     load.spawn(_end_of_time(load, over))
     try:
         for slot in range(concurrency):
-            await pacer.until(load.start_ns + slot * load.schedule.ramp_ns // concurrency)
+            if load.schedule.ramp_ns:
+                await pacer.until(load.start_ns + slot * load.schedule.ramp_ns // concurrency)
             if over.is_set():
                 return
             load.spawn(_slot(load, over))

@@ -47,16 +47,21 @@ def test_bodies_ask_for_a_stream_with_usage(endpoint: Endpoint) -> None:
     assert (body["max_tokens"], body["stop"]) == (7, ["\n"])
 
 
+USER = {"role": "user", "content": "hello"}
+
+
 @pytest.mark.parametrize(
-    ("name", "prompt", "field"),
-    [("chat", PROMPTS[0], "messages"), ("chat", PROMPTS[1], "messages"), ("completions", PROMPTS[0], "prompt"),
-     ("completions", PROMPTS[2], "prompt")],
-)  # fmt: skip
-def test_what_an_endpoint_carries(name: str, prompt: Prompt, field: str) -> None:
-    body = json.loads(wire.endpoint(name).body(Arrival(index=0, due_ns=0, prompt=prompt, sampling={}), "m"))
-    plain = [{"role": "user", "content": prompt.text}] if name == "chat" else prompt.text
-    turns = [{"role": turn.role, "content": turn.content} for turn in prompt.messages or ()]
-    assert body[field] == (turns or (list(prompt.token_ids) if prompt.token_ids else plain))
+    ("name", "prompt", "field", "value"),
+    [
+        ("chat", Prompt(text="hello"), "messages", [USER]),
+        ("chat", PROMPTS[1], "messages", [{"role": "system", "content": "be brief"}, USER]),
+        ("completions", Prompt(text="hello"), "prompt", "hello"),
+        ("completions", PROMPTS[2], "prompt", [1, 2, 3]),
+    ],
+)
+def test_what_an_endpoint_carries(name: str, prompt: Prompt, field: str, value: object) -> None:
+    arrival = Arrival(index=0, due_ns=0, prompt=prompt, sampling={})
+    assert json.loads(wire.endpoint(name).body(arrival, "m"))[field] == value
 
 
 @pytest.mark.parametrize(("name", "prompt"), [("chat", PROMPTS[2]), ("completions", PROMPTS[1])])

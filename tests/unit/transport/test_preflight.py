@@ -1,0 +1,81 @@
+"""The look at the server before the load."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from harness.errors import PreflightError
+from harness.preflight import find_model
+from harness.target import Target
+from scenarios.timeouts import Timeouts
+from tests.unit.transport.scripted_server import CLOSE, STALL, sized
+
+if TYPE_CHECKING:
+    from tests.unit.transport.conftest import Serve
+
+
+def models(*names: str) -> bytes:
+    return sized(json.dumps({"object": "list", "data": [{"id": name} for name in names]}).encode())
+
+
+def find(port: int, wanted: str | None = None, scheme: str = "http") -> str:
+    target = Target.parse(f"{scheme}://127.0.0.1:{port}", api_key="sk-canary")
+    timeouts = Timeouts().model_copy(update={"first_token": 300_000_000, "total": 300_000_000})
+    return asyncio.run(find_model(target, timeouts, wanted))
+
+
+def test_the_only_model(serve: Serve) -> None:
+    server = serve(lambda _: [models("smollm2")])
+    assert find(server.port) == "smollm2"
+    assert server.requests[0].startswith(b"GET /v1/models HTTP/1.1\r\n")
+
+
+def test_a_wanted_model(serve: Serve) -> None:
+    server = serve(lambda _: [models("a", "b")])
+    assert find(server.port, "b") == "b"
+    with pytest.raises(PreflightError, match="doesn't serve model 'c'; it serves a, b"):
+        find(server.port, "c")
+
+
+def test_several_models_and_none_named(serve: Serve) -> None:
+    server = serve(lambda _: [models("a", "b")])
+    with pytest.raises(PreflightError, match="serves a, b; name one"):
+        find(server.port)
+
+
+@pytest.mark.parametrize("answer", [sized(b"{}"), b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"])
+def test_a_server_without_a_list(serve: Serve, answer: bytes) -> None:
+    server = serve(lambda _: [answer])
+    assert find(server.port, "mine") == "mine"
+    with pytest.raises(PreflightError, match="lists no model"):
+        find(server.port)
+
+
+def test_a_wrong_key(serve: Serve) -> None:
+    body = b'{"error": {"message": "bad key sk-canary"}}'
+    server = serve(
+        lambda _: [b"HTTP/1.1 401 Unauthorized\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)]
+    )
+    with pytest.raises(PreflightError, match=r"401: bad key \*\*\*; give the right API key"):
+        find(server.port, "m")
+
+
+@pytest.mark.parametrize(
+    ("steps", "outcome"), [([CLOSE], "reset"), ([STALL], "timeout"), ([b"SSH-2.0\r\n\r\n"], "bad_response")]
+)
+def test_a_server_that_is_none(serve: Serve, steps: list[bytes | float | str], outcome: str) -> None:
+    server = serve(lambda _: steps)
+    with pytest.raises(PreflightError, match="is the server running there") as caught:
+        find(server.port)
+    assert caught.value.outcome == outcome
+
+
+def test_A8_05_an_untrusted_certificate_fails_before_the_load(serve: Serve) -> None:
+    server = serve(lambda _: [models("m")], tls=True)
+    with pytest.raises(PreflightError, match="certificate isn't trusted.*CA file") as caught:
+        find(server.port, scheme="https")
+    assert caught.value.outcome == "tls_error"
