@@ -47,5 +47,5 @@ class ResultPlaces:
 
 
 def _cache(config: pytest.Config) -> Path:
-    cache = config.cache
+    cache: pytest.Cache | None = getattr(config, "cache", None)  # absent with -p no:cacheprovider
     return config.rootpath / ".sla-results" if cache is None else cache.mkdir("sla")
