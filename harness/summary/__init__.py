@@ -72,6 +72,7 @@ class Summarizer:
         capped: Whether an open loop has a cap on requests in flight.
         rules: Objectives; those of single requests decide what counts for goodput.
         max_samples: How many prompts and answers to keep.
+        stall_limit_ns: A gap between chunks longer than this is counted as a stall; None to count none.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Summarizer:
         capped: bool = False,
         rules: Iterable[Rule] = (),
         max_samples: int = 3,
+        stall_limit_ns: int | None = None,
     ) -> None:
         self._window = window
         self._loop = loop
@@ -97,7 +99,7 @@ class Summarizer:
         self._slices = Slices(series_of("ttft", RESPONSE, loop))
         self._errors = ErrorTable()
         self._rows = RequestRows(loop)
-        self._observations = Observations()
+        self._observations = Observations(stall_limit_ns)
         self._samples: list[Sample] = []
 
     @classmethod

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from harness.metrics import gaps
 from harness.record import Outcome, TokenSource
+from scenarios.durations import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,9 +25,15 @@ _WORDS: Final = {
 
 
 class Observations:
-    """Collected over the whole run."""
+    """Collected over the whole run.
 
-    def __init__(self) -> None:
+    Args:
+        stall_limit_ns: A gap between chunks longer than this is a stall; None to count none.
+    """
+
+    def __init__(self, stall_limit_ns: int | None = None) -> None:
+        self._stall_limit_ns = stall_limit_ns
+        self._num_stalls = self._num_stalled = 0
         self.outcomes: Counter[str] = Counter()
         self._sources: Counter[TokenSource] = Counter()
         self._num_succeeded = 0
@@ -54,6 +62,7 @@ class Observations:
     def _add_chunks(self, record: Record) -> None:
         self._num_chunks += len(record.chunk_ns)
         self._num_coalesced += record.coalesced_chunks
+        self._add_stalls(record)
         if record.chunk_tokens_exact:
             self._num_exact += 1
             return
@@ -61,6 +70,13 @@ class Observations:
         if record.usage_tokens is not None:
             self._usage_tokens += record.usage_tokens
             self._tokens_in_chunks += sum(record.chunk_tokens)
+
+    def _add_stalls(self, record: Record) -> None:
+        if self._stall_limit_ns is None:
+            return
+        num = int((gaps(record.chunk_ns) > self._stall_limit_ns).sum())
+        self._num_stalls += num
+        self._num_stalled += num > 0
 
     @property
     def token_source(self) -> str:
@@ -75,6 +91,7 @@ class Observations:
             *self._token_notes(),
             *self._disagreement(),
             *self._left_out(),
+            *self._stalls(),
             *self._connections(),
             *self._coalesced(),
         )
@@ -110,6 +127,11 @@ class Observations:
                 f"{self._num_in_one_piece} of {self._num_succeeded} answers came in one piece and not as a "
                 "stream: they have no ttft and no time between tokens"
             )
+
+    def _stalls(self) -> Iterator[str]:
+        if self._num_stalls and self._stall_limit_ns is not None:
+            limit = format_duration(self._stall_limit_ns)
+            yield f"{self._num_stalls} stalls longer than {limit} in {self._num_stalled} requests"
 
     def _connections(self) -> Iterator[str]:
         if self._num_cold:

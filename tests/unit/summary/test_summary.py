@@ -144,6 +144,13 @@ def test_A5_01_two_empty_answers_of_three_hundred(make_record: MakeRecord) -> No
     assert "2 of 300 answers held no token: in no statistics of tokens" in summary.notes
 
 
+def test_stalls_are_counted(make_record: MakeRecord) -> None:
+    records = [make_record(chunks=(100, 1_200, 2_500)), make_record(chunks=(100, 1_100)), make_record()]
+    notes = _summary(records, stall_limit_ns=S).notes
+    assert "2 stalls longer than 1s in 1 requests" in notes
+    assert not any("stalls" in note for note in _summary(records).notes)
+
+
 def test_A8_06_cold_connections_are_counted(make_record: MakeRecord) -> None:
     records = [make_record(i, connect_ns=100_000_000 if i < 8 else 0) for i in range(20)]
     assert any("8 of 20 requests opened a new connection (100 ms" in note for note in _summary(records).notes)
