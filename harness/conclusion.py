@@ -84,9 +84,7 @@ def _end_notes(checkpoint: Checkpoint) -> tuple[str, ...]:
     if checkpoint.interrupted is not None:
         return (f"interrupted by {checkpoint.interrupted}: the numbers cover the part that was run",)
     if not checkpoint.finished:
-        return (
-            "the run was killed: the numbers cover what its journal holds, the last second may be missing",
-        )
+        return ("the run was broken off: the numbers cover what its journal holds",)
     return ()
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from typing import TYPE_CHECKING, Final
 
-from harness.result_folder import Checkpoint
+from harness.result_folder import Checkpoint, ResultFolderError
 from reports.progress import Snapshot
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from harness.client_health import HealthProbe
     from harness.drivers import LoadFacts
     from harness.interruption import Interruption
@@ -47,12 +50,25 @@ class Observer:
         self._interruption = interruption
         self._view = view
 
-    async def watch(self, folder: ResultFolder, progress: Progress | None) -> None:
-        """Save and show, until cancelled. The disk is written to by another thread."""
+    @contextlib.asynccontextmanager
+    async def watching(self, folder: ResultFolder, progress: Progress | None) -> AsyncIterator[None]:
+        """Save and show while the block runs. The disk is written to by another thread.
+
+        A checkpoint that can't be written is left out: the journal, on the same disk, ends such a run.
+        """
+        task = asyncio.ensure_future(self._watch(folder, progress))
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _watch(self, folder: ResultFolder, progress: Progress | None) -> None:
         look = 0
         while True:
             if look % LOOKS_PER_CHECKPOINT == 0:
-                await asyncio.to_thread(folder.save, self.checkpoint(finished=False))
+                with contextlib.suppress(ResultFolderError):
+                    await asyncio.to_thread(folder.save, self.checkpoint(finished=False))
             if progress is not None:
                 progress.update(self._snapshot())
             look += 1

@@ -25,7 +25,7 @@ SCHEMA_VERSION = 1
 DEFAULT_PARENT = Path("results")
 
 
-class ResultFolderError(HarnessError):
+class ResultFolderError(HarnessError, OSError):
     """A result folder can't be written or read. The message names the path and the remedy."""
 
 
@@ -103,12 +103,13 @@ class ResultFolder:
         path = _free_default(scenario_name) if path is None else path
         try:
             path.mkdir(parents=True, exist_ok=True)
-            if any(path.iterdir()):
-                raise ResultFolderError(f"{path} holds files already; give another folder with --output")
+            is_used = any(path.iterdir())
         except OSError as error:
             raise ResultFolderError(
                 f"{path} can't be made ({error.strerror}); give another folder with --output"
             ) from error
+        if is_used:
+            raise ResultFolderError(f"{path} holds files already; give another folder with --output")
         return cls(path)
 
     @classmethod

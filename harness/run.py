@@ -5,7 +5,6 @@ scenario -> schedule -> driver -> record -> journal and histograms -> result -> 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import dataclasses
 from datetime import datetime
@@ -19,22 +18,24 @@ from harness.drivers import LoadFacts, generate
 from harness.environment import environment
 from harness.histogram_log import write_histograms
 from harness.interruption import Interruption
+from harness.errors import JournalError
 from harness.journal import Journal, read_journal
 from harness.live_view import LiveView
 from harness.observer import Observer
 from harness.preflight import find_model
-from harness.result_folder import Manifest, ResultFolder
+from harness.result_folder import Manifest, ResultFolder, ResultFolderError
 from harness.sla.grammar import rules_from
 from harness.sla.preconditions import demand_judgeable
 from harness.target import Target
 from harness.window import window_of
 from reports import formats
-from reports.result import Result, save
+from reports.result import Result, Verdict, save
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
+    from harness.errors import HarnessError
     from harness.record import Record
     from harness.result_folder import Checkpoint
     from reports.progress import Progress
@@ -50,11 +51,19 @@ class Run:
         folder: What it left on disk.
         result: The numbers and the verdict.
         reports: The reports written, by name.
+        fault: Why some of the folder could not be written, None where all of it was. The result holds
+            what was measured until then.
     """
 
     folder: ResultFolder
     result: Result
     reports: dict[str, Path]
+    fault: HarnessError | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """The result's, or that of INVALID where the folder isn't whole."""
+        return Verdict.INVALID.exit_code if self.fault is not None else self.result.exit_code
 
     @property
     def records(self) -> Iterator[Record]:
@@ -92,8 +101,7 @@ async def run(
     Raises:
         ScenarioError: The scenario or an objective can't be used. Nothing was sent.
         UnknownReportError: There is no report of that name. Nothing was sent.
-        HarnessError: The address or the server can't be used (nothing was sent), or the result can't be
-            written (what was written before is whole).
+        HarnessError: The address, the server or the folder can't be used. Nothing was sent.
     """
     for report_name in reports or ():
         formats.get(report_name)
@@ -109,8 +117,8 @@ async def run(
     folder.save(manifest)
     async with contextlib.AsyncExitStack() as at_end:
         at_end.push_async_callback(client.close)
-        checkpoint = await _load(schedule, client, folder, conclusion, scenario.samples, progress)
-    return _conclude(folder, conclusion, checkpoint, reports)
+        checkpoint, fault = await _load(schedule, client, folder, conclusion, scenario.samples, progress)
+    return _conclude(folder, conclusion, checkpoint, reports, fault)
 
 
 def report(folder: ResultFolder, reports: Collection[str] | None = None) -> Run:
@@ -132,28 +140,28 @@ async def _load(
     conclusion: Conclusion,
     samples: int,
     progress: Progress | None,
-) -> Checkpoint:
-    """Send the load; every record goes to the journal and into the histograms."""
+) -> tuple[Checkpoint, HarnessError | None]:
+    """Send the load; every record goes to the journal and into the histograms.
+
+    A journal that can't be written ends the load: how far it came, and why.
+    """
     facts, probe, interruption, view = LoadFacts(), HealthProbe(), Interruption(), LiveView()
     observer = Observer(schedule, facts, probe, interruption, view)
-    with Journal(folder.journal_path) as journal, interruption.listening():
+    fault: HarnessError | None = None
+    try:
+        with Journal(folder.journal_path) as journal, interruption.listening(), probe:
 
-        def on_record(record: Record) -> None:
-            journal.append(record)
-            conclusion.add(record)
-            probe.observe(record)
-            view.add(record)
+            def on_record(record: Record) -> None:
+                conclusion.add(record)
+                probe.observe(record)
+                view.add(record)
+                journal.append(record)
 
-        with probe:
-            watching = asyncio.ensure_future(observer.watch(folder, progress))
-            try:
+            async with observer.watching(folder, progress):
                 await generate(schedule, client, on_record, interruption.stop, facts=facts, samples=samples)
-            finally:
-                watching.cancel()
-                await asyncio.gather(watching, return_exceptions=True)
-    checkpoint = observer.checkpoint(finished=True)
-    folder.save(checkpoint)
-    return checkpoint
+    except JournalError as error:
+        fault = error
+    return observer.checkpoint(finished=fault is None), fault
 
 
 def _manifest(scenario: Scenario, schedule: Schedule, target: Target, model: str) -> Manifest:
@@ -172,9 +180,22 @@ def _manifest(scenario: Scenario, schedule: Schedule, target: Target, model: str
 
 
 def _conclude(
-    folder: ResultFolder, conclusion: Conclusion, checkpoint: Checkpoint, reports: Collection[str] | None
+    folder: ResultFolder,
+    conclusion: Conclusion,
+    checkpoint: Checkpoint,
+    reports: Collection[str] | None,
+    fault: HarnessError | None = None,
 ) -> Run:
     result, snapshot = conclusion.draw(checkpoint)
-    save(result, folder.result_path)
-    write_histograms(snapshot, result, folder.histograms_path)
-    return Run(folder=folder, result=result, reports=formats.write_reports(result, folder.path, reports))
+    written: dict[str, Path] = {}
+    try:
+        folder.save(checkpoint)
+        save(result, folder.result_path)
+        write_histograms(snapshot, result, folder.histograms_path)
+        written = formats.write_reports(result, folder.path, reports)
+    except OSError as error:
+        fault = fault or ResultFolderError(
+            f"{folder.path}: not all of it could be written ({error.strerror}); "
+            "make room, then make the rest with 'tokenpace report'"
+        )
+    return Run(folder=folder, result=result, reports=written, fault=fault)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
+from harness.commands._display import display, end
 from harness.commands._options import usage_errors
 
 
@@ -22,15 +22,10 @@ def command(result: Path, reports: tuple[str, ...], *, quiet: bool) -> None:
 
     A run that was killed has them made for the part that it did. The exit code is the verdict's.
     """
-    from rich.console import Console
-
     from harness.result_folder import ResultFolder
     from harness.run import report
-    from reports.formats.console import show
 
     done = report(ResultFolder.open(result), reports or None)
     if not quiet:
-        show(done.result, Console())
-        for path in (done.folder.result_path, *done.reports.values()):
-            click.echo(f"wrote {path}")
-    sys.exit(done.result.exit_code)
+        display(done)
+    end(done)

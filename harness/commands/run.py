@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.commands._display import display, end
 from harness.commands._options import fail, pairs, target_options, usage_errors
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def command(scenario: str, overrides: tuple[str, ...], **options: Any) -> None: 
     loaded = load_scenario(scenario, pairs(overrides, "=", "--set", "load.rate=5"))
     done = _run(loaded, **options)
     if not options["quiet"]:
-        _show(done)
-    sys.exit(done.result.exit_code)
+        display(done)
+    end(done)
 
 
 def _run(
@@ -77,13 +77,3 @@ def _run(
                 **target,
             )
         )
-
-
-def _show(done: Run) -> None:
-    from rich.console import Console
-
-    from reports.formats.console import show
-
-    show(done.result, Console())
-    for path in (done.folder.result_path, *done.reports.values()):
-        click.echo(f"wrote {path}")

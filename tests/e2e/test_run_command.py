@@ -223,7 +223,32 @@ def test_a_killed_run_is_reported_from_its_journal(
     result = load(folder / "result.json")
     assert done.returncode == result.exit_code
     assert result.num_requests == sum(1 for _ in read_journal(folder / "journal.jsonl")) > 20
-    assert "killed" in result.notes[0]
+    assert "broken off" in result.notes[0]
+
+
+def test_a_full_disk_keeps_what_was_measured(
+    timetable: TimetableProcess, scenario: Path, tmp_path: Path
+) -> None:
+    """One clear message, the summary all the same, and every line of the journal whole."""
+    folder = tmp_path / "r"
+    limit = 30_000
+    code = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}));"
+        "from harness.cli import main; main()"
+    )
+    done = subprocess.run(
+        [*(sys.executable, "-c", code, "run", scenario), *("--base-url", timetable.url, "--output", folder)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 4, done.stderr
+    assert done.stderr.splitlines()[-1].startswith(f"tokenpace: {folder}/journal.jsonl: cannot be written")
+    assert "Traceback" not in done.stderr
+    assert "Metrics" in done.stdout
+    assert sum(1 for _ in read_journal(folder / "journal.jsonl")) > 20
 
 
 def test_help_is_quick_and_lists_the_commands() -> None:
