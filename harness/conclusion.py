@@ -39,6 +39,7 @@ class Conclusion:
             capped=manifest.capped,
             rules=self._rules,
             max_samples=self._scenario.samples,
+            stall_limit_ns=self._scenario.stall_limit,
         )
 
     def add(self, record: Record) -> None:

@@ -16,9 +16,9 @@ from harness.client_health import HealthProbe
 from harness.conclusion import Conclusion
 from harness.drivers import LoadFacts, generate
 from harness.environment import environment
+from harness.errors import JournalError
 from harness.histogram_log import write_histograms
 from harness.interruption import Interruption
-from harness.errors import JournalError
 from harness.journal import Journal, read_journal
 from harness.live_view import LiveView
 from harness.observer import Observer

@@ -76,6 +76,6 @@ def test_a_server_that_is_none(serve: Serve, steps: list[bytes | float | str], o
 
 def test_A8_05_an_untrusted_certificate_fails_before_the_load(serve: Serve) -> None:
     server = serve(lambda _: [models("m")], tls=True)
-    with pytest.raises(PreflightError, match="certificate isn't trusted.*CA file") as caught:
+    with pytest.raises(PreflightError, match=r"certificate isn.t trusted.*CA file") as caught:
         find(server.port, scheme="https")
     assert caught.value.outcome == "tls_error"
