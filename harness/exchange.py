@@ -32,7 +32,17 @@ class Exchange(Timeline):
         is_recorded: True once its record has been made.
     """
 
-    __slots__ = ("_client", "_decoder", "_keep_text", "_on_slice", "_pending", "_prepared", "is_recorded")
+    __slots__ = (
+        "_client",
+        "_decoder",
+        "_keep_text",
+        "_next",
+        "_on_slice",
+        "_pending",
+        "_pending_ns",
+        "_prepared",
+        "is_recorded",
+    )
 
     def __init__(
         self,
@@ -50,7 +60,9 @@ class Exchange(Timeline):
         self._on_slice = on_slice
         self._keep_text = keep_text
         self._decoder = Decoder(client.endpoint, keep_text)
-        self._pending: list[tuple[int, bytes]] = []
+        self._pending_ns: list[int] = []
+        self._pending: list[bytes] = []
+        self._next = 0
 
     def on_slice(self) -> None:
         """See ``Timeline``."""
@@ -64,13 +76,13 @@ class Exchange(Timeline):
 
     def digest(self, max_reads: int) -> bool:
         """Decode at most so many reads; True if there are more."""
-        if not self._pending:
-            self._pending = self.take()
-            self._pending.reverse()
-        for _ in range(min(max_reads, len(self._pending))):
-            stamp_ns, data = self._pending.pop()
-            self._decoder.feed(self, stamp_ns, data)
-        return bool(self._pending or self.reads)
+        if self._next == len(self._pending):
+            self._pending_ns, self._pending = self.take()
+            self._next = 0
+        begin, self._next = self._next, min(self._next + max_reads, len(self._pending))
+        for at in range(begin, self._next):
+            self._decoder.feed(self, self._pending_ns[at], self._pending[at])
+        return self._next < len(self._pending) or bool(self.reads)
 
     def record(self, origin_ns: int) -> Record:
         """The record of an exchange that is over and wholly digested.

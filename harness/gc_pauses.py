@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 if TYPE_CHECKING:
     from types import TracebackType
 
-_THRESHOLDS: Final = (2_000, 20, 1_000_000)
+_THRESHOLDS: Final = (1_000, 5, 1_000_000)
 
 
 class GcPauses:

@@ -38,7 +38,7 @@ async def served_models(target: Target, timeouts: Timeouts) -> list[str]:
     timeline = await _get(target, timeouts, "/models")
     if timeline.end is not End.COMPLETE or timeline.status is None:
         raise _unreachable(target, timeline)
-    body = b"".join(data for _, data in timeline.reads)
+    body = b"".join(timeline.reads)
     if timeline.status in (401, 403):
         remedy = "give the right API key"
         raise PreflightError(

@@ -35,8 +35,9 @@ class Timeline:
         headers_ns: When the response head had been received.
         status: HTTP status.
         headers: Response headers by lower-case name, the last of each.
-        reads: One (time, body bytes) per socket read, HTTP framing taken off. Whoever decodes
-            empties the list.
+        reads: The body bytes of each socket read, HTTP framing taken off. Whoever decodes takes them.
+        read_ns: When each of ``reads`` came. Two lists, because a million pairs would keep the garbage
+            collector busy.
         end: How it ended, None while it goes on.
         end_ns: When: the read that completed it, or the moment of the failure.
         detail: The sub-class of the failure.
@@ -52,6 +53,7 @@ class Timeline:
         "headers",
         "headers_ns",
         "message",
+        "read_ns",
         "reads",
         "sent_ns",
         "status",
@@ -64,7 +66,8 @@ class Timeline:
         self.headers_ns: int | None = None
         self.status: int | None = None
         self.headers: dict[str, str] = {}
-        self.reads: list[tuple[int, bytes]] = []
+        self.reads: list[bytes] = []
+        self.read_ns: list[int] = []
         self.end: End | None = None
         self.end_ns = 0
         self.detail = ""
@@ -75,10 +78,11 @@ class Timeline:
         if self.end is None:
             self.end, self.end_ns, self.detail, self.message = end, at_ns, detail, message
 
-    def take(self) -> list[tuple[int, bytes]]:
-        """The reads since the last call."""
-        reads, self.reads = self.reads, []
-        return reads
+    def take(self) -> tuple[list[int], list[bytes]]:
+        """Times and bytes of the reads since the last call."""
+        taken = self.read_ns, self.reads
+        self.read_ns, self.reads = [], []
+        return taken
 
     def on_slice(self) -> None:
         """Called by the transport each time about ``SLICE_BYTES`` have gathered."""

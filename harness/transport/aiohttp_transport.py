@@ -142,7 +142,8 @@ class StampingHandler(ResponseHandler):
         self._timeline = self._body = None
 
     def _keep(self, now_ns: int, data: bytes, timeline: Timeline) -> None:
-        timeline.reads.append((now_ns, data))
+        timeline.read_ns.append(now_ns)
+        timeline.reads.append(data)
         self._gathered += len(data)
         if self._gathered >= SLICE_BYTES:
             self._gathered = 0

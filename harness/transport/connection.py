@@ -95,16 +95,16 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Stamp, unframe, keep. Called for every socket read."""
         now_ns = time.monotonic_ns()
-        timeline = self._timeline
+        timeline, framing = self._timeline, self._framing
         if timeline is None:
             self.abort()
             return
         self.last_read_ns = now_ns
         try:
-            if self._framing is None:
+            if framing is None:
                 self._take_head(data, now_ns, timeline)
             else:
-                self._take_body(self._framing, data, now_ns, timeline)
+                self._take_body(framing, data, now_ns, timeline)
         except NotHttpError as error:
             self._end(End.NOT_HTTP, now_ns, "framing", str(error))
             self.abort()
@@ -156,7 +156,8 @@ class Connection(asyncio.Protocol):
     def _take_body(self, framing: Framing, data: bytes, now_ns: int, timeline: Timeline) -> None:
         body = framing.feed(data)
         if body:
-            timeline.reads.append((now_ns, body))
+            timeline.read_ns.append(now_ns)
+            timeline.reads.append(body)
             self._gathered += len(body)
             if self._gathered >= SLICE_BYTES:
                 self._gathered = 0

@@ -108,14 +108,17 @@ class Chunked:
         self._held = b""  # a line begun
         self._left = 0  # of the chunk
         self._line = _Line.SIZE
+        self._is_between = True  # no chunk and no line has been begun
 
     def feed(self, data: bytes) -> bytes:
         """See ``Framing``."""
-        if self._line is _Line.SIZE and not (self._held or self._left):
+        if self._is_between:
             cut = data.find(b"\r\n", 0, 10)
-            if cut > 0 and _is_whole(data, cut):
+            if cut > 0 and _is_whole(data, cut):  # most reads are
                 return data[cut + 2 : -2]
-        return self._feed_pieces(data)
+        body = self._feed_pieces(data)
+        self._is_between = self._line is _Line.SIZE and not (self._held or self._left)
+        return body
 
     def _feed_pieces(self, data: bytes) -> bytes:
         data = self._held + data
@@ -158,7 +161,7 @@ class Chunked:
 
 
 def _is_whole(data: bytes, cut: int) -> bool:
-    """True if ``data`` is exactly one chunk, its size line ending at ``cut``. Most reads are."""
+    """True if ``data`` is exactly one chunk, its size line ending at ``cut``."""
     try:
         size = int(data[:cut], 16)
     except ValueError:  # a chunk extension

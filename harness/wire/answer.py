@@ -9,6 +9,8 @@ from harness.wire import Kind
 if TYPE_CHECKING:
     from harness.wire import Delta, Usage
 
+_REASONING = Kind.REASONING
+
 
 class Answer:
     """Gathered from deltas in order of arrival. Times in ns of the monotonic clock.
@@ -44,18 +46,20 @@ class Answer:
         self._answer_index: int | None = None
         self._has_reasoning = False
         self._has_text = False
+        self._last_ns = 0
 
     def take(self, stamp_ns: int, delta: Delta) -> None:
         """Add what one event bears; it came at ``stamp_ns``."""
+        if delta.kind is not None:
+            self._take_tokens(stamp_ns, delta, delta.kind)
+        if delta.has_choices:
+            self.has_choices = True
         if delta.usage is not None:
             self.usage = delta.usage
         if delta.finish_reason is not None:
             self.finish_reason = delta.finish_reason
         if delta.error is not None and self.error is None:
             self.error = delta.error
-        self.has_choices = self.has_choices or delta.has_choices
-        if delta.kind is not None:
-            self._take_tokens(stamp_ns, delta, delta.kind)
 
     @property
     def has_token(self) -> bool:
@@ -101,19 +105,21 @@ class Answer:
         return [count or 1 for count in self._counts], False
 
     def _take_tokens(self, stamp_ns: int, delta: Delta, kind: Kind) -> None:
-        self._has_text = self._has_text or bool(delta.text)
         if self._texts is not None:
             self._texts.append(delta.text)
         if not self.streamed:
+            self._has_text = self._has_text or bool(delta.text)
             return
-        if kind is Kind.REASONING:
+        if kind is _REASONING:
             self._has_reasoning = True
         elif self._answer_index is None and kind is not Kind.SILENT:
             self._answer_index = len(self.chunk_ns)
-        if self.chunk_ns and self.chunk_ns[-1] == stamp_ns:
+        if stamp_ns == self._last_ns:
             self.num_coalesced += 1
+        self._last_ns = stamp_ns
         self.chunk_ns.append(stamp_ns)
         self._counts.append(delta.num_tokens)
-        self._all_token_ids = self._all_token_ids and delta.has_token_ids
+        if not delta.has_token_ids:
+            self._all_token_ids = False
         if delta.usage is not None and delta.usage.completion_tokens is not None:
             self._running.append(delta.usage.completion_tokens)

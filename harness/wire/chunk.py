@@ -69,6 +69,7 @@ class _Chunk(msgspec.Struct):
     object: Any = None
 
 
+_ANSWER = Kind.ANSWER
 _decoder = msgspec.json.Decoder(_Chunk)
 
 
@@ -82,6 +83,27 @@ def decode(data: bytes) -> Delta:
         chunk = _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         chunk = _decode_replaced(data, error)
+    return _plain_text(chunk) or _whole(chunk, data)
+
+
+def _plain_text(chunk: _Chunk) -> Delta | None:
+    """What most events bear: text of one choice, and nothing besides; None for any other event."""
+    if chunk.choices is None or len(chunk.choices) != 1 or chunk.usage is not None or chunk.error:
+        return None
+    choice = chunk.choices[0]
+    message = choice.delta
+    content = choice.text if message is None else message.content
+    if (
+        not content
+        or not isinstance(content, str)
+        or choice.token_ids is not None
+        or choice.logprobs is not None
+    ):
+        return None
+    return Delta(_ANSWER, content, finish_reason=choice.finish_reason or None, has_choices=True)
+
+
+def _whole(chunk: _Chunk, data: bytes) -> Delta:
     delta = Delta()
     if chunk.usage is not None:
         delta.usage = _usage(chunk.usage)
@@ -104,7 +126,7 @@ def _decode_replaced(data: bytes, error: Exception) -> _Chunk:
             return _decoder.decode(data.decode(errors="replace"))
         except (msgspec.DecodeError, RecursionError) as second:
             error = second
-    raise WireError(str(error)) from error
+    raise WireError(f"{error}: {error_text(data)}") from error
 
 
 def _take_tokens(delta: Delta, choice: _Choice) -> None:

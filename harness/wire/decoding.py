@@ -12,7 +12,6 @@ from harness.wire.sse import EventTooLargeError, SseParser
 if TYPE_CHECKING:
     from harness.timeline import Timeline
     from harness.wire import Endpoint
-    from harness.wire.sse import Event
 
 MAX_REPLY_BYTES: Final = 16 * 1024 * 1024
 MAX_ERROR_BYTES: Final = 64 * 1024
@@ -29,7 +28,7 @@ class Decoder:
 
     def __init__(self, endpoint: Endpoint, keep_text: bool) -> None:
         self.answer = Answer(keep_text)
-        self._endpoint = endpoint
+        self._decode = endpoint.decode
         self._sse = SseParser()
         self._form: str | None = None
         self._whole = bytearray()
@@ -55,38 +54,36 @@ class Decoder:
         if answer.fault is not None:
             return
         if self._form == _REPLY:
-            self._take(stamp_ns, whole)
+            self._take_reply(stamp_ns, whole)
         elif self._form == _FAILURE:
             answer.error = error_text(whole)
         elif self._form == _FOREIGN:
             answer.fault = ("not_json", f"neither events nor JSON: {error_text(whole)}")
 
     def _feed_stream(self, stamp_ns: int, data: bytes) -> None:
-        try:
-            events = self._sse.feed(data)
-        except EventTooLargeError as error:
-            self.answer.fault = ("event_too_large", str(error))
-            return
-        for event in events:
-            self._take_event(stamp_ns, event)
-
-    def _take_event(self, stamp_ns: int, event: Event) -> None:
         answer = self.answer
-        if answer.done_ns is not None or answer.fault is not None:
-            return
-        if event.data == b"[DONE]":
-            answer.done_ns = stamp_ns
-        elif event.name == "error":
-            answer.error = answer.error or error_text(event.data) or "an error event without a message"
-        elif event.data:
-            self._take(stamp_ns, event.data)
-
-    def _take(self, stamp_ns: int, data: bytes) -> None:
         try:
-            self.answer.take(stamp_ns, self._endpoint.decode(data))
+            for event in self._sse.feed(data):
+                if answer.done_ns is not None:
+                    return
+                if event.data == b"[DONE]":
+                    answer.done_ns = stamp_ns
+                elif event.name == "error":
+                    answer.error = (
+                        answer.error or error_text(event.data) or "an error event without a message"
+                    )
+                elif event.data:
+                    answer.take(stamp_ns, self._decode(event.data))
+        except EventTooLargeError as error:
+            answer.fault = ("event_too_large", str(error))
         except WireError as error:
-            what = "malformed_event" if self._form == _STREAM else "malformed_reply"
-            self.answer.fault = (what, f"{error}: {error_text(data)}")
+            answer.fault = ("malformed_event", str(error))
+
+    def _take_reply(self, stamp_ns: int, whole: bytes) -> None:
+        try:
+            self.answer.take(stamp_ns, self._decode(whole))
+        except WireError as error:
+            self.answer.fault = ("malformed_reply", str(error))
 
     def _feed_whole(self, data: bytes) -> None:
         if self._form == _REPLY:

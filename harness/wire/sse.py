@@ -45,6 +45,7 @@ class SseParser:
         self.retry_ms: int | None = None
         self._max_event_bytes = max_event_bytes
         self._at_start = True
+        self._is_fresh = True  # nothing earlier bears on what comes next
         self._after_cr = False
         self._line = bytearray()
         self._data: list[bytes] = []
@@ -61,12 +62,10 @@ class SseParser:
         if self._is_fresh and (simple := _simple_events(data)) is not None:
             self._at_start = False
             return simple
-        return self._feed_lines(data)
-
-    @property
-    def _is_fresh(self) -> bool:
-        """True where nothing earlier bears on what comes next."""
-        return not (self._line or self._data or self._after_cr or self._name or self._id is not None)
+        events = self._feed_lines(data)
+        begun = self._line or self._data or self._after_cr or self._name or self._id is not None
+        self._is_fresh = not begun
+        return events
 
     def _feed_lines(self, data: bytes) -> list[Event]:
         data = self._without_start(data)

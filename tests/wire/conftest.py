@@ -74,7 +74,8 @@ def record_of() -> RecordOf:
         exchange = Exchange(client, prepared, 0, lambda _: None, keep_text=True)
         exchange.sent_ns, exchange.status = 0, status
         exchange.headers = {"content-type": content_type}
-        exchange.reads = [(round(at_ms * 1e6), data) for at_ms, data in reads]
+        exchange.read_ns = [round(at_ms * 1e6) for at_ms, _ in reads]
+        exchange.reads = [data for _, data in reads]
         last_ms = reads[-1][0] if reads else 0
         assert end is not None
         exchange.close(end, round(last_ms * 1e6), detail, message)

@@ -48,7 +48,8 @@ class PacedTransport(Transport):
             await asyncio.sleep(self.service_s)
             now_ns = time.monotonic_ns()
             timeline.status, timeline.headers = 200, {"content-type": "text/event-stream"}
-            timeline.reads.append((now_ns, ANSWER))
+            timeline.read_ns.append(now_ns)
+            timeline.reads.append(ANSWER)
             timeline.close(End.COMPLETE, now_ns)
         except asyncio.CancelledError:
             timeline.close(End.CUT, time.monotonic_ns())

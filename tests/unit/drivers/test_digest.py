@@ -37,12 +37,13 @@ class FloodTransport(Transport):
         gathered = 0
         for at in range(0, len(self.wire), 4_096):
             piece = self.wire[at : at + 4_096]
-            timeline.reads.append((time.monotonic_ns(), piece))
+            timeline.read_ns.append(time.monotonic_ns())
+            timeline.reads.append(piece)
             gathered += len(piece)
             if gathered >= SLICE_BYTES:
                 gathered = 0
                 timeline.on_slice()
-            self.most_held = max(self.most_held, sum(len(data) for _, data in timeline.reads))
+            self.most_held = max(self.most_held, sum(map(len, timeline.reads)))
             await asyncio.sleep(0)
         timeline.close(End.COMPLETE, time.monotonic_ns())
 

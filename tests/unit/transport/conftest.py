@@ -107,4 +107,4 @@ def _tls_context() -> ssl.SSLContext:
 
 
 def body_of(timeline: Timeline) -> bytes:
-    return b"".join(data for _, data in timeline.reads)
+    return b"".join(timeline.reads)
