@@ -7,6 +7,7 @@ import torch
 from reference_server.engine.config import EngineConfig
 from reference_server.engine.errors import EngineConfigError
 from reference_server.engine.threads import default_cpu_threads
+from reference_server.kernels.library import kernel_library
 from reference_server.models.linear import can_prepack
 
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -45,8 +46,8 @@ def resolve_dtype(config: EngineConfig, device: torch.device) -> torch.dtype:
     return _DTYPES.get(config.dtype, default)
 
 
-def device_notes(config: EngineConfig, device: torch.device) -> list[str]:
-    """What to tell the user once about settings that don't apply on this device."""
+def device_notes(config: EngineConfig, device: torch.device, dtype: torch.dtype) -> list[str]:
+    """What to tell the user once: settings that don't apply on this device, kernels that can't be had."""
     if device.type != "cpu":
         return []
     notes = []
@@ -54,6 +55,8 @@ def device_notes(config: EngineConfig, device: torch.device) -> list[str]:
         notes.append("dtype float16 is slow on a CPU: computing in bfloat16")
     if config.gpu_memory_utilization != EngineConfig(model="").gpu_memory_utilization:
         notes.append("gpu_memory_utilization does not apply on a CPU: cpu_kvcache_space sizes the KV pool")
+    if dtype is torch.bfloat16 and (note := kernel_library().note):
+        notes.append(note)
     return notes
 
 

@@ -71,7 +71,7 @@ def load_model(config: EngineConfig) -> LoadedModel:
         device=device.type,
         num_parameters=sum(tensor.numel for tensor in checkpoint.tensors.values()),
         weight_bytes=_num_bytes(model),
-        notes=(*device_notes(config, device), *notes),
+        notes=(*device_notes(config, device, dtype), *notes),
     )
     return LoadedModel(runner=ModelRunner(model, backend(layout), device), info=info)
 

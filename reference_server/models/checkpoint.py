@@ -22,11 +22,14 @@ class StoredTensor:
         shape: Of the dense tensor, rows first.
         stored_type: How the file holds it, e.g. ``F32``, ``BF16``, ``Q4_1``.
         read: Returns it dense, in the precision it is stored in (float32 for quantized types).
+        read_blocks: Returns the quantized blocks as they lie in the file, uint8 ``[rows, bytes of a row]``.
+            None where there are none.
     """
 
     shape: tuple[int, ...]
     stored_type: str
     read: Callable[[], torch.Tensor]
+    read_blocks: Callable[[], torch.Tensor] | None = None
 
     @property
     def numel(self) -> int:

@@ -65,7 +65,7 @@ def load(model: str, seed: int) -> Checkpoint:  # noqa: ARG001  # the contract o
     stored = {}
     for tensor in tensors.values():
         name = _hugging_face_name(tensor.name)
-        stored[name] = StoredTensor(tensor.shape, tensor.type.name, _reader(tensor, _row_order(name, config)))
+        stored[name] = _stored(tensor, _row_order(name, config))
     return Checkpoint(config, stored, quantization="gguf")
 
 
@@ -164,17 +164,22 @@ def _row_order(name: str, config: ModelConfig) -> Callable[[Tensor], Tensor]:
     return _as_stored
 
 
-def _as_stored(dense: Tensor) -> Tensor:
-    return dense
+def _as_stored(rows: Tensor) -> Tensor:
+    return rows
 
 
-def _pairs_to_halves(num_heads: int, dense: Tensor) -> Tensor:
-    pairs = dense.view(num_heads, -1, 2, *dense.shape[1:])
-    return pairs.transpose(1, 2).reshape(dense.shape)
+def _pairs_to_halves(num_heads: int, rows: Tensor) -> Tensor:
+    pairs = rows.view(num_heads, -1, 2, *rows.shape[1:])
+    return pairs.transpose(1, 2).reshape(rows.shape)
 
 
-def _reader(tensor: GGUFTensor, reorder: Callable[[Tensor], Tensor]) -> Callable[[], Tensor]:
-    return lambda: reorder(_dequantize(tensor))
+def _stored(tensor: GGUFTensor, reorder: Callable[[Tensor], Tensor]) -> StoredTensor:
+    return StoredTensor(
+        tensor.shape,
+        tensor.type.name,
+        read=lambda: reorder(_dequantize(tensor)),
+        read_blocks=lambda: reorder(torch.from_numpy(np.array(tensor.data))),
+    )
 
 
 def _dequantize(tensor: GGUFTensor) -> Tensor:

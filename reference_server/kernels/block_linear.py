@@ -1,0 +1,83 @@
+"""Linear layers on packed blocks, with rows of ``x`` quantized to 8 bits as llama.cpp's ``Q8_1`` does."""
+
+from __future__ import annotations
+
+import ctypes
+
+import torch
+from torch import Tensor
+
+from reference_server.kernels.packed_blocks import BLOCK, PackedBlocks, pack_blocks, unpack_blocks
+
+_POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int
+_DTYPES = (torch.bfloat16, torch.float32)
+_TOLERANCE = 1e-4
+
+
+class BlockLinear:
+    """``x [T, in] -> [T, out]`` in C, in the precision of ``x``: bfloat16 or float32.
+
+    Args:
+        functions: The loaded kernels.
+        packed: The weights.
+        bias: ``[out]`` or None.
+    """
+
+    def __init__(self, functions: ctypes.CDLL, packed: PackedBlocks, bias: Tensor | None = None) -> None:
+        self._function = functions.block_linear
+        self._function.argtypes = [_POINTER] * 4 + [_SIZE] * 3 + [_INT] * 3
+        self.packed, self._bias = packed, None if bias is None else bias.float().contiguous()
+        self._weight_address = packed.data.data_ptr()
+        self._bias_address = None if self._bias is None else self._bias.data_ptr()
+        self._num_outputs, self._num_inputs = packed.shape
+        self._form = int(packed.form)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Multiply rows."""
+        num_rows, num_inputs = x.shape
+        if num_inputs != self._num_inputs or x.dtype not in _DTYPES:
+            raise ValueError(f"x is {x.dtype} with {num_inputs} columns; the weights have {self._num_inputs}")
+        x = x.contiguous()
+        output = torch.empty(num_rows, self._num_outputs, dtype=x.dtype)
+        failed = self._function(
+            x.data_ptr(), self._weight_address, self._bias_address, output.data_ptr(), num_rows, num_inputs,
+            self._num_outputs, self._form, x.dtype is torch.bfloat16, torch.get_num_threads(),
+        )  # fmt: skip
+        if failed:
+            raise MemoryError(f"no memory to quantize {num_rows} rows of {num_inputs}")
+        return output
+
+
+def block_linear_twin(x: Tensor, packed: PackedBlocks, bias: Tensor | None) -> Tensor:
+    """The same in torch."""
+    product = quantize_rows(x.float()) @ unpack_blocks(packed).T
+    return (product if bias is None else product + bias).to(x.dtype)
+
+
+def quantize_rows(x: Tensor) -> Tensor:
+    """``x [T, in]`` with each block of 32 rounded to multiples of its largest magnitude / 127."""
+    blocks = x.view(x.shape[0], -1, BLOCK)
+    largest = blocks.abs().amax(dim=-1, keepdim=True)
+    inverse = torch.where(largest > 0, 127 / largest, 0)
+    return ((blocks * inverse).round() * (largest / 127)).view(x.shape)
+
+
+def agrees(functions: ctypes.CDLL) -> bool:
+    """Whether C and torch agree on one small matrix of each form."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(9, 2 * BLOCK, generator=generator)
+    for stored_type in ("Q4_0", "Q8_0"):
+        packed = pack_blocks(_random_blocks(stored_type, generator), stored_type)
+        found = BlockLinear(functions, packed)(x)
+        expected = block_linear_twin(x, packed, None)
+        if not (found - expected).norm() <= _TOLERANCE * expected.norm():
+            return False
+    return True
+
+
+def _random_blocks(stored_type: str, generator: torch.Generator) -> Tensor:
+    """20 outputs of two blocks with scale 1 (0x3c00)."""
+    block_bytes = {"Q4_0": 18, "Q8_0": 34}[stored_type]
+    raw = torch.randint(0, 256, (20, 2, block_bytes), generator=generator, dtype=torch.uint8)
+    raw[..., 0], raw[..., 1] = 0x00, 0x3C
+    return raw.flatten(1)

@@ -1,0 +1,143 @@
+/* Lanes of a vector, one output each, in the widest form this compilation allows.
+ *
+ * Every form computes the same numbers in the same order: exact integer products, then one fused or plain
+ * multiply-add per block. What differs between forms is only whether the multiply-add rounds once or twice.
+ */
+#ifndef LANES_H
+#define LANES_H
+
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VNNI__)
+#include <immintrin.h>
+#define ISA "avx512vnni"
+#define LANES 16
+#define MAX_ROWS 8
+typedef __m512 floats;
+typedef __m512i ints;
+
+static inline int isa_runs_here(void) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vnni");
+}
+static inline ints load_bytes(const uint8_t *p) { return _mm512_loadu_si512(p); }
+static inline ints low_nibbles(ints v) { return _mm512_and_si512(v, _mm512_set1_epi8(15)); }
+static inline ints high_nibbles(ints v) { return low_nibbles(_mm512_srli_epi16(v, 4)); }
+static inline ints all_ints(int32_t x) { return _mm512_set1_epi32(x); }
+static inline ints dot_nibbles(ints sum, ints w, ints x) { return _mm512_dpbusd_epi32(sum, w, x); }
+static inline ints dot_bytes(ints sum, ints w, ints x) { return _mm512_dpbusd_epi32(sum, w, x); }
+static inline floats load_halves(const uint8_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p)); }
+static inline floats all_floats(float x) { return _mm512_set1_ps(x); }
+static inline floats to_floats(ints v) { return _mm512_cvtepi32_ps(v); }
+static inline floats multiply(floats a, floats b) { return _mm512_mul_ps(a, b); }
+static inline floats multiply_add(floats a, floats b, floats c) { return _mm512_fmadd_ps(a, b, c); }
+static inline void store_floats(float *p, floats v) { _mm512_storeu_ps(p, v); }
+
+#elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
+#include <immintrin.h>
+#define ISA "avx2"
+#define LANES 8
+#define MAX_ROWS 4
+typedef __m256 floats;
+typedef __m256i ints;
+
+static inline int isa_runs_here(void) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+static inline ints load_bytes(const uint8_t *p) { return _mm256_loadu_si256((const __m256i *)p); }
+static inline ints low_nibbles(ints v) { return _mm256_and_si256(v, _mm256_set1_epi8(15)); }
+static inline ints high_nibbles(ints v) { return low_nibbles(_mm256_srli_epi16(v, 4)); }
+static inline ints all_ints(int32_t x) { return _mm256_set1_epi32(x); }
+static inline ints pairs(ints w, ints x) {
+    return _mm256_madd_epi16(_mm256_maddubs_epi16(w, x), _mm256_set1_epi16(1));
+}
+static inline ints dot_nibbles(ints sum, ints w, ints x) { return _mm256_add_epi32(sum, pairs(w, x)); }
+/* Sums of two products of whole bytes would saturate; those of nibbles don't. */
+static inline ints dot_bytes(ints sum, ints w, ints x) {
+    ints high = _mm256_slli_epi32(pairs(high_nibbles(w), x), 4);
+    return _mm256_add_epi32(sum, _mm256_add_epi32(high, pairs(low_nibbles(w), x)));
+}
+static inline floats load_halves(const uint8_t *p) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p)); }
+static inline floats all_floats(float x) { return _mm256_set1_ps(x); }
+static inline floats to_floats(ints v) { return _mm256_cvtepi32_ps(v); }
+static inline floats multiply(floats a, floats b) { return _mm256_mul_ps(a, b); }
+static inline floats multiply_add(floats a, floats b, floats c) { return _mm256_fmadd_ps(a, b, c); }
+static inline void store_floats(float *p, floats v) { _mm256_storeu_ps(p, v); }
+
+#else
+#define ISA "portable"
+#define LANES 16
+#define MAX_ROWS 1
+#define EACH for (int lane = 0; lane < LANES; lane++)
+typedef struct { float at[LANES]; } floats;
+typedef struct { int32_t at[LANES]; } ints; /* of bytes: four in each */
+
+static inline int isa_runs_here(void) { return 1; }
+static inline ints load_bytes(const uint8_t *p) {
+    ints v;
+    memcpy(v.at, p, sizeof v.at);
+    return v;
+}
+static inline ints low_nibbles(ints v) {
+    EACH v.at[lane] &= 0x0f0f0f0f;
+    return v;
+}
+static inline ints high_nibbles(ints v) {
+    EACH v.at[lane] = (int32_t)((uint32_t)v.at[lane] >> 4);
+    return low_nibbles(v);
+}
+static inline ints all_ints(int32_t x) {
+    ints v;
+    EACH v.at[lane] = x;
+    return v;
+}
+static inline ints dot_bytes(ints sum, ints w, ints x) {
+    for (int shift = 0; shift < 32; shift += 8) {
+        EACH sum.at[lane] += (int32_t)(uint8_t)((uint32_t)w.at[lane] >> shift) * (int8_t)((uint32_t)x.at[lane] >> shift);
+    }
+    return sum;
+}
+static inline ints dot_nibbles(ints sum, ints w, ints x) { return dot_bytes(sum, w, x); }
+static inline float half_to_float(uint16_t half) {
+    uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = (half >> 10) & 31, fraction = half & 1023, bits;
+    float value;
+    if (exponent == 0) {
+        value = (float)fraction * 0x1p-24f;
+        return sign ? -value : value;
+    }
+    bits = sign | (exponent == 31 ? 0x7f800000 : (exponent + 112) << 23) | fraction << 13;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+static inline floats load_halves(const uint8_t *p) {
+    floats v;
+    EACH {
+        uint16_t half;
+        memcpy(&half, p + 2 * lane, sizeof half);
+        v.at[lane] = half_to_float(half);
+    }
+    return v;
+}
+static inline floats all_floats(float x) {
+    floats v;
+    EACH v.at[lane] = x;
+    return v;
+}
+static inline floats to_floats(ints v) {
+    floats f;
+    EACH f.at[lane] = (float)v.at[lane];
+    return f;
+}
+static inline floats multiply(floats a, floats b) {
+    EACH a.at[lane] *= b.at[lane];
+    return a;
+}
+static inline floats multiply_add(floats a, floats b, floats c) {
+    EACH c.at[lane] += a.at[lane] * b.at[lane];
+    return c;
+}
+static inline void store_floats(float *p, floats v) { memcpy(p, v.at, sizeof v.at); }
+#endif
+
+#endif

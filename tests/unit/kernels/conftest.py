@@ -1,0 +1,34 @@
+"""The kernels, compiled for several CPUs."""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import TYPE_CHECKING
+from unittest import mock
+
+import pytest
+
+from reference_server.kernels.compiler import KernelBuildError, build_library
+from reference_server.kernels.library import load_library
+
+if TYPE_CHECKING:
+    import ctypes
+
+X86 = ("-march=x86-64-v3", "-march=x86-64")
+
+
+@pytest.fixture(scope="session", params=["-march=native", *X86])
+def functions(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """Compiled for this CPU, for one with AVX2, for any: on x86 these are the three forms of the code."""
+    if request.param in X86 and platform.machine() != "x86_64":
+        pytest.skip("forms of x86")
+    with mock.patch.dict(os.environ, XDG_CACHE_HOME=str(tmp_path_factory.mktemp("cache"))):
+        try:
+            library = load_library(build_library((request.param,)))
+        except KernelBuildError as error:
+            if "can't run" in str(error) or "no C compiler" in str(error):
+                pytest.skip(str(error))
+            raise
+    assert library.functions is not None
+    return library.functions
