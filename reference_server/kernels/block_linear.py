@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from reference_server.kernels.library import INT, POINTER, SIZE
 from reference_server.kernels.packed_blocks import BLOCK, PackedBlocks, pack_blocks, unpack_blocks
 
-_POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int
+if TYPE_CHECKING:
+    import ctypes
+
+ARGUMENTS = (POINTER, POINTER, POINTER, POINTER, SIZE, SIZE, SIZE, INT, INT, INT)
 _DTYPES = (torch.bfloat16, torch.float32)
 _TOLERANCE = 1e-4
 
@@ -25,7 +29,6 @@ class BlockLinear:
 
     def __init__(self, functions: ctypes.CDLL, packed: PackedBlocks, bias: Tensor | None = None) -> None:
         self._function = functions.block_linear
-        self._function.argtypes = [_POINTER] * 4 + [_SIZE] * 3 + [_INT] * 3
         self.packed, self._bias = packed, None if bias is None else bias.float().contiguous()
         self._weight_address = packed.data.data_ptr()
         self._bias_address = None if self._bias is None else self._bias.data_ptr()

@@ -9,11 +9,18 @@ import pkgutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import torch
+
 from reference_server import kernels
 from reference_server.kernels.compiler import SOURCES, KernelBuildError, build_library
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from torch import Tensor
+
+POINTER, SIZE, INT, FLOAT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int, ctypes.c_float
+_TOLERANCE = 0.01  # two roundings to bfloat16
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,9 @@ def load_library(path: Path) -> KernelLibrary:
     if not isa:
         raise KernelBuildError(f"this CPU can't run the compiled kernels; remove {path}")
     for name in kernel_names():
-        if not importlib.import_module(f"{kernels.__name__}.{name}").agrees(functions):
+        module = importlib.import_module(f"{kernels.__name__}.{name}")
+        getattr(functions, name).argtypes = module.ARGUMENTS
+        if not module.agrees(functions):
             raise KernelBuildError(f"the kernel {name} disagrees with torch on this machine")
     return KernelLibrary(functions, isa)
 
@@ -65,3 +74,16 @@ def kernel_names() -> list[str]:
     """The kernels: Python files that have a C file of the same name beside them."""
     found = [info.name for info in pkgutil.iter_modules(kernels.__path__)]
     return [name for name in found if (SOURCES / f"{name}.c").is_file()]
+
+
+def kernel(*tensors: Tensor) -> ctypes.CDLL | None:
+    """The C functions, if there are any and they compute on such tensors: dense bfloat16 on a CPU."""
+    for tensor in tensors:
+        if tensor.dtype is not torch.bfloat16 or not tensor.is_cpu or not tensor.is_contiguous():
+            return None
+    return kernel_library().functions
+
+
+def agree(found: Tensor, expected: Tensor) -> bool:
+    """Whether two results in bfloat16 differ by rounding only."""
+    return torch.allclose(found.float(), expected.float(), rtol=_TOLERANCE, atol=_TOLERANCE)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import rms_norm, silu
 
-from reference_server.models.rope import rotate
+from reference_server.kernels.rms_norm import rms_norm
+from reference_server.kernels.rope import rope
+from reference_server.kernels.silu_mul import silu_mul
 
 if TYPE_CHECKING:
     from reference_server.models.config import ModelConfig
@@ -30,7 +31,11 @@ class RMSNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalize the last dimension of ``x``."""
-        return rms_norm(x, self.weight.shape, self.weight, self.eps)
+        return rms_norm(x, None, self.weight, self.eps)
+
+    def add(self, residual: Tensor, delta: Tensor) -> Tensor:
+        """Add ``delta`` to ``residual`` in place, and normalize that."""
+        return rms_norm(residual, delta, self.weight, self.eps)
 
 
 class Attention(nn.Module):
@@ -55,9 +60,9 @@ class Attention(nn.Module):
         if self.has_qk_norm:
             query, key, value = qkv.split((num_heads, num_kv_heads, num_kv_heads), dim=1)
             qkv = torch.cat([self.q_norm(query), self.k_norm(key), value], dim=1)
-        query_key = rotate(qkv[:, : num_heads + num_kv_heads], cos, sin)
-        query, key = query_key[:, :num_heads], query_key[:, num_heads:]
-        output = attend(self.layer, query, key, qkv[:, num_heads + num_kv_heads :])
+        rope(qkv, num_heads + num_kv_heads, cos, sin)
+        query, key, value = qkv.split((num_heads, num_kv_heads, num_kv_heads), dim=1)
+        output = attend(self.layer, query, key, value)
         return self.o_proj(output.reshape(x.shape[0], num_heads * head_dim))  # type: ignore[no-any-return]  # nn.Module
 
 
@@ -71,8 +76,7 @@ class MLP(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Transform each row of ``x [T, hidden]``."""
-        gate, up = self.gate_up_proj(x).chunk(2, dim=-1)
-        return self.down_proj(silu(gate) * up)  # type: ignore[no-any-return]  # nn.Module returns Any
+        return self.down_proj(silu_mul(self.gate_up_proj(x)))  # type: ignore[no-any-return]  # nn.Module returns Any
 
 
 class DecoderLayer(nn.Module):
@@ -85,10 +89,16 @@ class DecoderLayer(nn.Module):
         self.post_attention_layernorm = RMSNorm(config.hidden_size, config.rms_norm_eps)
         self.mlp = MLP(config)
 
-    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, attend: Attend) -> Tensor:
-        """Transform the residual stream ``x [T, hidden]``."""
-        x = x + self.self_attn(self.input_layernorm(x), cos, sin, attend)
-        return x + self.mlp(self.post_attention_layernorm(x))  # type: ignore[no-any-return]  # nn.Module
+    def forward(
+        self, residual: Tensor, delta: Tensor | None, cos: Tensor, sin: Tensor, attend: Attend
+    ) -> Tensor:
+        """Add the layer before's ``delta`` to ``residual [T, hidden]`` in place; the delta of this one."""
+        if delta is None:
+            normed = self.input_layernorm(residual)
+        else:
+            normed = self.input_layernorm.add(residual, delta)
+        delta = self.self_attn(normed, cos, sin, attend)
+        return self.mlp(self.post_attention_layernorm.add(residual, delta))  # type: ignore[no-any-return]  # nn.Module
 
 
 class Decoder(nn.Module):
@@ -118,10 +128,11 @@ class Llama(nn.Module):
     def forward(self, token_ids: Tensor, positions: Tensor, attend: Attend) -> Tensor:
         """Hidden states ``[T, hidden]`` before the last norm, for ``token_ids [T]`` at ``positions [T]``."""
         cos, sin = self.rope[positions].unbind(dim=1)
-        x = self.model.embed_tokens(token_ids)
+        residual: Tensor = self.model.embed_tokens(token_ids)
+        delta: Tensor | None = None
         for layer in self.model.layers:
-            x = layer(x, cos, sin, attend)
-        return x  # type: ignore[no-any-return]  # nn.Module returns Any
+            delta = layer(residual, delta, cos, sin, attend)
+        return residual if delta is None else residual + delta
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Scores of the next token, ``[R, vocab_size]``, for rows of ``forward``'s result."""

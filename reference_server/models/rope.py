@@ -1,4 +1,4 @@
-"""Rotary position embedding: tables, scaling of long contexts, and the rotation."""
+"""Rotary position embedding: tables, and the scaling of long contexts."""
 
 from __future__ import annotations
 
@@ -39,10 +39,3 @@ def rope_table(config: ModelConfig, max_len: int) -> Tensor:
     cos, sin = angles.cos(), angles.sin()
     table = torch.stack([torch.cat([cos, cos], dim=-1), torch.cat([-sin, sin], dim=-1)], dim=1)
     return table[:, :, None, :].float()
-
-
-def rotate(heads: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotate ``heads [T, H, D]``, whose halves are coordinates; ``cos``, signed ``sin`` ``[T, 1, D]``."""
-    half = heads.shape[-1] // 2
-    swapped = torch.cat([heads[..., half:], heads[..., :half]], dim=-1)
-    return torch.addcmul(heads * cos, swapped, sin)
