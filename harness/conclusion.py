@@ -9,15 +9,22 @@ from harness.recorder import step
 from harness.sla.grammar import rules_from
 from harness.sla.judge import judge
 from harness.summary import Summarizer
+from harness.telemetry.checks import BothSides
+from harness.telemetry.client_side import ClientSide
+from harness.telemetry.summary import server_telemetry, telemetry_notes
 from reports.curves import curve
 from reports.result import SCHEMA_VERSION, Result
 from scenarios.scenario import scenario_from
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from harness.record import Record
     from harness.result_folder import Checkpoint, Manifest
     from harness.summary.snapshot import Snapshot
+    from harness.telemetry.log import Line
     from reports.result import Curve
+    from reports.server_telemetry import ServerTelemetry
 
 CURVES = ("ttft", "ttfa", "itl", "chunk_gap", "tpot", "e2e", "schedule_lag")
 
@@ -41,13 +48,20 @@ class Conclusion:
             max_samples=self._scenario.samples,
             stall_limit_ns=self._scenario.stall_limit,
         )
+        self._client_side = ClientSide()
 
     def add(self, record: Record) -> None:
         """Take one request."""
         self._summarizer.add(record)
+        self._client_side.add(record)
 
-    def draw(self, checkpoint: Checkpoint) -> tuple[Result, Snapshot]:
-        """The result, and the frozen numbers that it was drawn from."""
+    def draw(self, checkpoint: Checkpoint, telemetry: Sequence[Line] = ()) -> tuple[Result, Snapshot]:
+        """The result, and the frozen numbers that it was drawn from.
+
+        Args:
+            checkpoint: How far the run came.
+            telemetry: What the server said of itself meanwhile.
+        """
         manifest, scenario = self._manifest, self._scenario
         broken_off = checkpoint.interrupted is not None or not checkpoint.finished
         snapshot = self._summarizer.snapshot(
@@ -55,8 +69,10 @@ class Conclusion:
         )
         summary = self._summarizer.summary(snapshot, scenario.confidence)
         judgement = judge(self._rules, snapshot, checkpoint.health, scenario.confidence)
+        server = self._server(checkpoint, telemetry)
         fields = summary.fields()
-        fields["notes"] = (*_end_notes(checkpoint), *manifest.notes, *summary.notes)
+        notes = (*_end_notes(checkpoint), *manifest.notes, *summary.notes)
+        fields["notes"] = (*notes, *telemetry_notes(telemetry, server))
         result = Result(
             schema_version=SCHEMA_VERSION,
             tool_version=manifest.tool_version,
@@ -76,9 +92,15 @@ class Conclusion:
             health=checkpoint.health,
             environment=manifest.environment,
             curves=_curves(snapshot),
+            server=server,
             **fields,
         )
         return result, snapshot
+
+    def _server(self, checkpoint: Checkpoint, telemetry: Sequence[Line]) -> ServerTelemetry | None:
+        lifetimes = self._summarizer.lifetimes()
+        both = BothSides(self._client_side, *lifetimes, ended_ns=checkpoint.elapsed_ns, readings=())
+        return server_telemetry(telemetry, both, finished=checkpoint.finished)
 
 
 def _end_notes(checkpoint: Checkpoint) -> tuple[str, ...]:

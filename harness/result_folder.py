@@ -1,8 +1,9 @@
-"""The folder that a run leaves. Everything in it can be made again from manifest, journal and checkpoint.
+"""The folder that a run leaves. All of it can be made again from its first four files.
 
 manifest.json    what was asked of whom, written before the first request
 journal.jsonl    one line for each request, written as it ends
 checkpoint.json  how far the run is and how the harness feels, written every second
+telemetry.jsonl  what the server said of itself, every second; not there when it wasn't asked
 result.json      the numbers and the verdict, written at the end
 histograms.hlog  every series as an HDR histogram, which other tools read
 report.html ...  the reports
@@ -90,6 +91,7 @@ class ResultFolder:
         self.manifest_path = path / "manifest.json"
         self.journal_path = path / "journal.jsonl"
         self.checkpoint_path = path / "checkpoint.json"
+        self.telemetry_path = path / "telemetry.jsonl"
         self.result_path = path / "result.json"
         self.histograms_path = path / "histograms.hlog"
 

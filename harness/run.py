@@ -10,7 +10,7 @@ import dataclasses
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from harness import __version__
+from harness import __version__, wire
 from harness.client import Client
 from harness.client_health import HealthProbe
 from harness.conclusion import Conclusion
@@ -27,6 +27,8 @@ from harness.result_folder import Manifest, ResultFolder, ResultFolderError
 from harness.sla.grammar import rules_from
 from harness.sla.preconditions import demand_judgeable
 from harness.target import Target
+from harness.telemetry.log import read_telemetry
+from harness.telemetry.scraper import Scraper
 from harness.window import window_of
 from reports import formats
 from reports.result import Result, Verdict, save
@@ -83,6 +85,7 @@ async def run(
     result_dir: Path | None = None,
     reports: Collection[str] | None = None,
     progress: Progress | None = None,
+    telemetry: bool = True,
 ) -> Run:
     """Send a scenario, judge it, leave a result folder.
 
@@ -97,6 +100,7 @@ async def run(
         result_dir: Where the result folder goes; ``results/<scenario>-<time>`` by default.
         reports: Names of the reports to write; all by default.
         progress: Shows how the run stands, already entered.
+        telemetry: Whether to read the server's own metrics while the run goes on.
 
     Raises:
         ScenarioError: The scenario or an objective can't be used. Nothing was sent.
@@ -107,7 +111,7 @@ async def run(
         formats.get(report_name)
     rules = rules_from(scenario.thresholds)
     schedule = scenario.schedule()
-    demand_judgeable(rules, loop=schedule.loop)
+    demand_judgeable(rules, loop=schedule.loop, streaming=wire.endpoint(scenario.endpoint).streaming)
     target = Target.parse(base_url, api_key=api_key, headers=headers, verify=verify, proxy=proxy)
     name = await find_model(target, scenario.timeouts, model or scenario.model)
     client = Client(target, scenario.endpoint, name, scenario.timeouts)
@@ -117,7 +121,13 @@ async def run(
     folder.save(manifest)
     async with contextlib.AsyncExitStack() as at_end:
         at_end.push_async_callback(client.close)
-        checkpoint, fault = await _load(schedule, client, folder, conclusion, scenario.samples, progress)
+        facts = LoadFacts()
+        if telemetry:
+            scraper = Scraper(target, folder.telemetry_path, lambda: facts.started_ns)
+            await at_end.enter_async_context(scraper.watching())
+        checkpoint, fault = await _load(
+            schedule, client, folder, conclusion, scenario.samples, facts, progress
+        )
     return _conclude(folder, conclusion, checkpoint, reports, fault)
 
 
@@ -139,13 +149,14 @@ async def _load(
     folder: ResultFolder,
     conclusion: Conclusion,
     samples: int,
+    facts: LoadFacts,
     progress: Progress | None,
 ) -> tuple[Checkpoint, HarnessError | None]:
     """Send the load; every record goes to the journal and into the histograms.
 
     A journal that can't be written ends the load: how far it came, and why.
     """
-    facts, probe, interruption, view = LoadFacts(), HealthProbe(), Interruption(), LiveView()
+    probe, interruption, view = HealthProbe(), Interruption(), LiveView()
     observer = Observer(schedule, facts, probe, interruption, view)
     fault: HarnessError | None = None
     try:
@@ -186,7 +197,7 @@ def _conclude(
     reports: Collection[str] | None,
     fault: HarnessError | None = None,
 ) -> Run:
-    result, snapshot = conclusion.draw(checkpoint)
+    result, snapshot = conclusion.draw(checkpoint, read_telemetry(folder.telemetry_path))
     written: dict[str, Path] = {}
     try:
         folder.save(checkpoint)

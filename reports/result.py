@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from reports.server_telemetry import ServerTelemetry
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -315,6 +317,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         health: The harness's own error.
         environment: Python, platform, CPU, load average, packages.
         curves: Whole distributions, for the percentile chart.
+        server: What the server said of itself, None where it wasn't asked or has no such page.
     """
 
     schema_version: int
@@ -346,6 +349,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     health: ClientHealth
     environment: dict[str, Any]
     curves: tuple[Curve, ...] = ()
+    server: ServerTelemetry | None = None
 
     def metric(self, name: str, basis: str | None = "response") -> MetricSummary | None:
         """The summary of a metric; metrics without a basis are found under any."""

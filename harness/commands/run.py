@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option(
     "--report", "reports", multiple=True, metavar="NAME", help="Write only this report; may be repeated."
 )
+@click.option("--no-telemetry", is_flag=True, help="Don't read the server's own metrics meanwhile.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 @usage_errors
 def command(scenario: str, overrides: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 (click's)
@@ -56,6 +57,7 @@ def _run(
     insecure: bool,
     output: Path | None,
     reports: tuple[str, ...],
+    no_telemetry: bool,
     quiet: bool,
     **target: Any,  # noqa: ANN401 (click's)
 ) -> Run:
@@ -74,6 +76,7 @@ def _run(
                 result_dir=output,
                 reports=reports or None,
                 progress=display,
+                telemetry=not no_telemetry,
                 **target,
             )
         )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from harness.record import Record
     from harness.sla.rule import Rule
+    from harness.summary.token_arrivals import IntArray
     from harness.window import Window
     from reports.result import ClientHealth
     from scenarios.schedule import Schedule
@@ -175,6 +176,10 @@ class Summarizer:
         tokens = self._recorder.histogram("output_tokens")
         mean = tokens.mean if tokens.n else None
         return client_error_ns(series, health, capped=self._capped, tokens_per_request=mean)
+
+    def lifetimes(self) -> tuple[IntArray, IntArray]:
+        """When each request that was sent was sent, and when it was over, ns, in the same order."""
+        return self._slices.lifetimes()
 
     def summary(self, snapshot: Snapshot, confidence: float = 0.95) -> Summary:
         """Everything a report shows of the records, in agreement with ``snapshot``."""

@@ -29,3 +29,9 @@ def peaks_in_flight(sent_ns: Sequence[int], done_ns: Sequence[int], edges_ns: In
     level = np.concatenate([[0], np.cumsum(steps[order])])
     places = np.searchsorted(at_ns[order], edges_ns)
     return np.array([level[first : last + 1].max() for first, last in pairwise(places)], np.int64)
+
+
+def in_flight_at(sent_ns: IntArray, done_ns: IntArray, at_ns: IntArray) -> IntArray:
+    """How many requests were in flight at each instant, in flight being as in ``peaks_in_flight``."""
+    begun = np.searchsorted(np.sort(sent_ns), at_ns, side="right")
+    return np.asarray(begun - np.searchsorted(np.sort(done_ns), at_ns, side="right"), np.int64)

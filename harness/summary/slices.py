@@ -116,6 +116,10 @@ class Slices:
         first, last = -(-start_ns // self.length_ns), end_ns // self.length_ns
         return self._counts[name][first : max(first, last)]
 
+    def lifetimes(self) -> tuple[IntArray, IntArray]:
+        """When each request that was sent was sent, and when it was over, ns."""
+        return np.array(self._sent_ns, np.int64), np.array(self._done_ns, np.int64)
+
     def points(self) -> tuple[TimePoint, ...]:
         """One point a slice, up to the last thing that happened; at least one."""
         self._flush()

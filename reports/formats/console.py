@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from reports import view
+from reports import server_view, view
 from reports.text import one_line
 from reports.units import duration, quantity
 
@@ -140,6 +140,10 @@ def _errors(result: Result) -> RenderableType | None:
 def _remarks(result: Result) -> RenderableType | None:
     lines = [Text.assemble((" cause  ", "bold"), one_line(cause)) for cause in result.causes]
     lines += [Text.assemble((" note   ", "dim"), one_line(note)) for note in result.notes]
+    lines += [
+        Text.assemble((" server ", "dim"), one_line(line))
+        for line in server_view.summary_lines(result.server)
+    ]
     lines.append(Text.assemble((" client ", "dim"), _client(result)))
     return Group(*lines)
 

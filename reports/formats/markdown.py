@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from reports import view
+from reports import server_view, view
 from reports.text import one_line
 from reports.units import duration
 
@@ -120,6 +120,7 @@ def _errors(result: Result) -> Iterator[str]:
 def _remarks(result: Result) -> Iterator[str]:
     yield from (f"- **cause:** {escaped(cause)}" for cause in result.causes)
     yield from (f"- {escaped(note)}" for note in result.notes)
+    yield from (f"- **server:** {escaped(line)}" for line in server_view.summary_lines(result.server))
 
 
 def _table(

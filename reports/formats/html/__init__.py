@@ -13,11 +13,12 @@ import yaml
 from jinja2 import Environment
 from markupsafe import Markup
 
-from reports import view
+from reports import server_view, view
 from reports.formats.html import tables
 from reports.formats.html.embed import csp_hash, json_for_script
 from reports.formats.html.percentile_chart import percentile_chart
 from reports.formats.html.scatter_charts import scatter_charts
+from reports.formats.html.server_charts import server_charts
 from reports.formats.html.time_charts import time_charts
 from reports.text import printable
 from reports.units import duration, quantity
@@ -48,6 +49,7 @@ def render(result: Result) -> str:
         "percentile_chart": percentile_chart(result),
         "time_charts": time_charts(result),
         "scatter_charts": scatter_charts(result),
+        "server_charts": server_charts(result),
     }
     page: str = _template().render(
         _words(result),
@@ -85,7 +87,12 @@ def _trusted(text: str) -> Markup:
 
 def _all(charts: dict[str, Any]) -> list[Chart]:
     first = charts["percentile_chart"]
-    return [*([first] if first else []), *charts["time_charts"], *charts["scatter_charts"]]
+    return [
+        *([first] if first else []),
+        *charts["time_charts"],
+        *charts["scatter_charts"],
+        *charts["server_charts"],
+    ]
 
 
 def _words(result: Result) -> dict[str, Any]:
@@ -129,6 +136,10 @@ def _tables(result: Result) -> dict[str, Any]:
         "requests": list(tables.request_rows(result)),
         "samples": result.samples,
         "health": list(tables.health(result)),
+        "server_figures": list(server_view.figures(result.server)) if result.server else [],
+        "server_checks": [server_view.check_line(check) for check in result.server.checks]
+        if result.server
+        else [],
         "environment": list(tables.flat(result.environment)),
     }
 
