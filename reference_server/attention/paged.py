@@ -1,8 +1,8 @@
-"""``paged``: blocks gathered through the block table, then torch's fused attention.
+"""``paged``: blocks found through the block table, then fused attention.
 
-Sequences that add one token are one batched call: the query heads of a group become rows of their key head,
-which is several times faster on a CPU than the ``enable_gqa`` of torch. A sequence that adds more (a prefill
-chunk) is a call of its own.
+Sequences that add one token are one batched call: the C kernel where it serves, else torch, with the query
+heads of a group as rows of their key head, which is several times faster on a CPU than ``enable_gqa``. A
+sequence that adds more (a prefill chunk) is a call of its own.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from reference_server.attention import Attend, AttentionBackend, KVLayout
 from reference_server.attention._pool import KVPool
+from reference_server.kernels.paged_decode import decode_functions, paged_decode
 
 if TYPE_CHECKING:
     from reference_server.engine.batch import Batch
@@ -42,7 +43,9 @@ class PagedAttention(AttentionBackend):
         num_decodes = batch.num_decodes
         parts: list[_Part] = []
         if num_decodes:
-            parts.append(self._decode_part(tables[:num_decodes], contexts[:num_decodes]))
+            parts.append(
+                self._kernel_part(batch) or self._decode_part(tables[:num_decodes], contexts[:num_decodes])
+            )
         parts += [
             self._chunk_part(tables[row], starts[row], starts[row + 1], contexts[row])
             for row in range(num_decodes, len(contexts))
@@ -54,6 +57,19 @@ class PagedAttention(AttentionBackend):
             return outputs[0] if len(outputs) == 1 else torch.cat(outputs)
 
         return attend
+
+    def _kernel_part(self, batch: Batch) -> _Part | None:
+        """The first ``B`` rows of the batch in C, which reads the blocks where they lie; None without it."""
+        functions, num_decodes = decode_functions(self._pool.layers[0]), batch.num_decodes
+        if functions is None:
+            return None
+        tables = torch.from_numpy(batch.block_tables[:num_decodes])
+        contexts = torch.from_numpy(batch.context_lens[:num_decodes])
+
+        def part(layer: int, query: Tensor) -> Tensor:
+            return paged_decode(functions, query[:num_decodes], self._pool.layers[layer], tables, contexts)
+
+        return part
 
     def _decode_part(self, tables: Tensor, contexts: list[int]) -> _Part:
         """The first ``B`` rows of the batch, one query each."""

@@ -1,4 +1,4 @@
-/* Lanes of a vector, one output each, in the widest form this compilation allows.
+/* Lanes of a vector in the widest form this compilation allows.
  *
  * Every form computes the same numbers in the same order: exact integer products, then one fused or plain
  * multiply-add per block. What differs between forms is only whether the multiply-add rounds once or twice.
@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 #include <string.h>
+
+#include "bfloat16.h"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VNNI__)
 #include <immintrin.h>
@@ -33,6 +35,11 @@ static inline floats to_floats(ints v) { return _mm512_cvtepi32_ps(v); }
 static inline floats multiply(floats a, floats b) { return _mm512_mul_ps(a, b); }
 static inline floats multiply_add(floats a, floats b, floats c) { return _mm512_fmadd_ps(a, b, c); }
 static inline void store_floats(float *p, floats v) { _mm512_storeu_ps(p, v); }
+static inline floats load_floats(const float *p) { return _mm512_loadu_ps(p); }
+static inline floats load_bfloat16s(const uint16_t *p) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)), 16));
+}
+static inline float sum_floats(floats v) { return _mm512_reduce_add_ps(v); }
 
 #elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 #include <immintrin.h>
@@ -64,6 +71,15 @@ static inline floats to_floats(ints v) { return _mm256_cvtepi32_ps(v); }
 static inline floats multiply(floats a, floats b) { return _mm256_mul_ps(a, b); }
 static inline floats multiply_add(floats a, floats b, floats c) { return _mm256_fmadd_ps(a, b, c); }
 static inline void store_floats(float *p, floats v) { _mm256_storeu_ps(p, v); }
+static inline floats load_floats(const float *p) { return _mm256_loadu_ps(p); }
+static inline floats load_bfloat16s(const uint16_t *p) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16));
+}
+static inline float sum_floats(floats v) {
+    __m128 four = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
 
 #else
 #define ISA "portable"
@@ -138,6 +154,21 @@ static inline floats multiply_add(floats a, floats b, floats c) {
     return c;
 }
 static inline void store_floats(float *p, floats v) { memcpy(p, v.at, sizeof v.at); }
+static inline floats load_floats(const float *p) {
+    floats v;
+    memcpy(v.at, p, sizeof v.at);
+    return v;
+}
+static inline floats load_bfloat16s(const uint16_t *p) {
+    floats v;
+    EACH v.at[lane] = from_bfloat16(p[lane]);
+    return v;
+}
+static inline float sum_floats(floats v) {
+    float sum = 0;
+    EACH sum += v.at[lane];
+    return sum;
+}
 #endif
 
 #endif
