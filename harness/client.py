@@ -37,7 +37,7 @@ class Client:
 
     Args:
         target: Whom.
-        endpoint: Name of the endpoint: ``chat`` or ``completions``.
+        endpoint: Name of the endpoint, such as ``chat``.
         model: The model's name as the server knows it.
         timeouts: How long to wait for what.
 
@@ -61,7 +61,8 @@ class Client:
             EndpointError: The endpoint can't carry such a prompt.
         """
         body = self.endpoint.body(arrival, self.model)
-        return Prepared(arrival=arrival, request=HttpRequest("POST", self._path, body))
+        accept = "text/event-stream" if self.endpoint.streaming else "application/json"
+        return Prepared(arrival=arrival, request=HttpRequest("POST", self._path, body, accept))
 
     async def close(self) -> None:
         """Close all connections."""

@@ -133,8 +133,9 @@ def _since(stamp_ns: int | None, origin_ns: int) -> int | None:
 
 
 def _output_tokens(answer: Answer, counts: list[int]) -> tuple[int | None, TokenSource | None]:
-    if answer.usage is not None and answer.usage.completion_tokens is not None:
-        return answer.usage.completion_tokens, TokenSource.USAGE
+    said = None if answer.usage is None else answer.usage.completion_tokens
+    if said is not None and (said or not counts):  # a server that sent tokens and says 0 hasn't counted
+        return said, TokenSource.USAGE
     if answer.has_token_ids:
         return sum(counts), TokenSource.TOKEN_IDS
     if counts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from scenarios.errors import ScenarioError
 from scenarios.request import Arrival, Prompt
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from scenarios.sampling import Sampling
     from scenarios.schedule import Schedule
 
+CHAT_ENDPOINTS: Final = ("chat", "responses")
+"""Those that take conversations."""
+
 
 def plan(load: Arrivals, source: PromptSource, sampling: Sampling, *, endpoint: str, seed: int) -> Schedule:
     """The schedule of a run. Its times, prompts and body fields each have a source of chance of their own.
@@ -24,7 +27,7 @@ def plan(load: Arrivals, source: PromptSource, sampling: Sampling, *, endpoint: 
         ScenarioError: The prompts can't be read, there are none, or the endpoint doesn't take them.
     """
     stream = source.open(generator(seed, "prompts"))
-    if stream.chat_only and endpoint != "chat":
+    if stream.chat_only and endpoint not in CHAT_ENDPOINTS:
         raise ScenarioError(
             f"prompts: some are conversations, which the {endpoint} endpoint doesn't take; use endpoint: chat"
         )

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from scenarios.schedule import Schedule
 
 SCHEMA_VERSION: Final = 1
-ENDPOINTS: Final = ("chat", "completions")
+ENDPOINTS: Final = ("chat", "completions", "responses", "embeddings")
 
 
 class Scenario(Section):
@@ -39,7 +39,7 @@ class Scenario(Section):
         schema_version: ``schema`` in the file: version of its form.
         name: Short name, for titles and result folders.
         description: One sentence about what it stands for.
-        endpoint: ``chat`` or ``completions``.
+        endpoint: ``chat``, ``completions``, ``responses`` or ``embeddings``.
         model: Name of the model as the server knows it; None to ask the server.
         load: When requests are sent.
         prompts: What is asked.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from harness import wire
 from harness.pytest.building import build_scenario
 from harness.pytest.own_thread import OwnThread
 from harness.pytest.run import Run
@@ -67,7 +68,11 @@ class Load:
             ScenarioError: The scenario or an objective is wrong. Nothing was sent.
         """
         scenario = build_scenario(source, keys, self._rules, self._name)
-        demand_judgeable(rules_from(scenario.thresholds), loop=scenario.schedule().loop)
+        demand_judgeable(
+            rules_from(scenario.thresholds),
+            loop=scenario.schedule().loop,
+            streaming=wire.endpoint(scenario.endpoint).streaming,
+        )
         pending = PendingRun(self, scenario, self._places.next())
         return pending if self._is_async else pending.wait()
 

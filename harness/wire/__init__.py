@@ -58,7 +58,8 @@ class Delta(msgspec.Struct):
         usage: The server's count so far.
         finish_reason: Set by the event that ends a choice.
         error: The server's message, if the event reports a failure.
-        has_choices: True where it holds at least one choice.
+        has_choices: True where it holds at least one choice, or whatever the endpoint answers with.
+        is_last: True where the endpoint's own form says that nothing comes after this event.
     """
 
     kind: Kind | None = None
@@ -69,6 +70,7 @@ class Delta(msgspec.Struct):
     finish_reason: str | None = None
     error: str | None = None
     has_choices: bool = False
+    is_last: bool = False
 
 
 class WireError(ValueError):
@@ -80,13 +82,15 @@ class Endpoint(abc.ABC):
 
     Attributes:
         path: After the base path, such as ``/chat/completions``.
+        streaming: Whether its answers are asked for as streams of tokens.
     """
 
     path: ClassVar[str]
+    streaming: ClassVar[bool] = True
 
     @abc.abstractmethod
     def body(self, arrival: Arrival, model: str) -> bytes:
-        """The JSON body that asks for a stream with usage.
+        """The JSON body that asks for a stream with usage, or for one reply where there are no streams.
 
         Raises:
             EndpointError: The endpoint can't carry such a prompt.

@@ -15,20 +15,25 @@ _REASONING = Kind.REASONING
 class Answer:
     """Gathered from deltas in order of arrival. Times in ns of the monotonic clock.
 
+    Args:
+        keep_text: Keep the text.
+        asked_stream: Whether a stream was asked for.
+
     Attributes:
         chunk_ns: Arrival of each token-bearing event.
         num_coalesced: Of them, those that came in the same read as the one before.
         usage: The last usage seen.
         finish_reason: As the server said.
-        done_ns: When ``[DONE]`` came, None if it hasn't.
+        done_ns: When ``[DONE]`` or the event that is the last by its form came, None if neither has.
         error: The server's message, if it reported a failure in its answer.
         fault: What is wrong with the form of the answer: sub-class and message.
         has_choices: True once any choice came.
         streamed: False for a reply in one piece.
+        asked_stream: False where one piece was all that was asked for.
         num_bytes: Of the body.
     """
 
-    def __init__(self, keep_text: bool) -> None:
+    def __init__(self, keep_text: bool, asked_stream: bool = True) -> None:
         self.chunk_ns: list[int] = []
         self.num_coalesced = 0
         self.usage: Usage | None = None
@@ -38,6 +43,7 @@ class Answer:
         self.fault: tuple[str, str] | None = None
         self.has_choices = False
         self.streamed = True
+        self.asked_stream = asked_stream
         self.num_bytes = 0
         self._texts: list[str] | None = [] if keep_text else None
         self._counts: list[int | None] = []
@@ -60,6 +66,8 @@ class Answer:
             self.finish_reason = delta.finish_reason
         if delta.error is not None and self.error is None:
             self.error = delta.error
+        if delta.is_last and self.streamed:
+            self.done_ns = stamp_ns
 
     @property
     def has_token(self) -> bool:

@@ -1,8 +1,9 @@
 """The JSON of chat and text completions, streamed or whole, as the servers of the field write it.
 
 Known dialects: ``reasoning_content`` and ``reasoning`` (thinking aloud), ``token_ids`` per choice (vLLM),
-usage in a chunk of its own, in the last chunk or running in every chunk, errors as an ``error`` object, as
-a string, or as ``{"object": "error"}``.
+usage in a chunk of its own, in the last chunk or running in every chunk, ``reasoning_tokens`` in the usage
+itself (SGLang), one tool call without a list around it (TGI), errors as an ``error`` object, as a string, or
+as ``{"object": "error"}``.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class _Message(msgspec.Struct):
     reasoning_content: Any = None
     reasoning: Any = None
     refusal: str | None = None
-    tool_calls: list[_ToolCall] | None = None
+    tool_calls: list[_ToolCall] | _ToolCall | None = None
     function_call: _Function | None = None
 
 
@@ -60,6 +61,7 @@ class _Usage(msgspec.Struct):
     completion_tokens: int | None = None
     prompt_tokens_details: _PromptDetails | None = None
     completion_tokens_details: _CompletionDetails | None = None
+    reasoning_tokens: int | None = None
 
 
 class _Chunk(msgspec.Struct):
@@ -171,7 +173,8 @@ def _called(message: _Message) -> str:
     """Names and argument text of tool calls."""
     if message.tool_calls is None and message.function_call is None:
         return ""
-    functions = [call.function for call in message.tool_calls or ()] + [message.function_call]
+    calls = [message.tool_calls] if isinstance(message.tool_calls, _ToolCall) else message.tool_calls or ()
+    functions = [call.function for call in calls] + [message.function_call]
     return "".join(f"{each.name or ''}{each.arguments or ''}" for each in functions if each is not None)
 
 
@@ -190,5 +193,5 @@ def _usage(usage: _Usage) -> Usage:
         usage.prompt_tokens,
         usage.completion_tokens,
         prompt.cached_tokens if prompt else None,
-        completion.reasoning_tokens if completion else None,
+        usage.reasoning_tokens if completion is None else completion.reasoning_tokens,
     )

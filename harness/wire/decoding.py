@@ -27,10 +27,11 @@ class Decoder:
     """
 
     def __init__(self, endpoint: Endpoint, keep_text: bool) -> None:
-        self.answer = Answer(keep_text)
+        self.answer = Answer(keep_text, endpoint.streaming)
         self._decode = endpoint.decode
         self._sse = SseParser()
         self._form: str | None = None
+        self._start = b""
         self._whole = bytearray()
 
     def feed(self, timeline: Timeline, stamp_ns: int, data: bytes) -> None:
@@ -38,7 +39,10 @@ class Decoder:
         answer = self.answer
         answer.num_bytes += len(data)
         if self._form is None:
+            data = self._start = self._start + data
             self._form = _form_of(timeline, data)
+            if self._form is None:
+                return
             answer.streamed = self._form != _REPLY
         if answer.fault is not None:
             return
@@ -53,6 +57,8 @@ class Decoder:
         self._whole.clear()
         if answer.fault is not None:
             return
+        if self._form is None and self._start:
+            self._form, whole = _FOREIGN, self._start
         if self._form == _REPLY:
             self._take_reply(stamp_ns, whole)
         elif self._form == _FAILURE:
@@ -66,7 +72,7 @@ class Decoder:
             for event in self._sse.feed(data):
                 if answer.done_ns is not None:
                     return
-                if event.data == b"[DONE]":
+                if event.data.startswith(b"[DONE]"):  # with whatever blanks behind it
                     answer.done_ns = stamp_ns
                 elif event.name == "error":
                     answer.error = (
@@ -94,8 +100,11 @@ class Decoder:
             self._whole += data[: max(0, MAX_ERROR_BYTES - len(self._whole))]
 
 
-def _form_of(timeline: Timeline, data: bytes) -> str:
-    """What the body is, by status and content type; by its first bytes where the type doesn't say."""
+def _form_of(timeline: Timeline, data: bytes) -> str | None:
+    """What the body is, by status and content type; by its first bytes where the type doesn't say.
+
+    None where ``data``, all that has come, is too little to tell.
+    """
     if timeline.status is None or timeline.status >= 300:
         return _FAILURE
     content_type = timeline.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -106,4 +115,6 @@ def _form_of(timeline: Timeline, data: bytes) -> str:
     start = data.lstrip()
     if content_type.endswith("json") or start.startswith(b"{"):
         return _REPLY
-    return _STREAM if start.startswith(_EVENT_STARTS) else _FOREIGN
+    if start.startswith(_EVENT_STARTS):
+        return _STREAM
+    return None if any(each.startswith(start) for each in _EVENT_STARTS) else _FOREIGN

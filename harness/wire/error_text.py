@@ -47,4 +47,6 @@ def _message(body: object) -> str | None:
 
 def _with_type(message: str, body: dict[str, Any]) -> str:
     kind = body.get("type")
+    if kind in (None, "error"):
+        kind = body.get("code")
     return f"{message} ({kind})" if isinstance(kind, str) and "error" not in body else message

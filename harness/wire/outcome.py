@@ -84,7 +84,7 @@ def _by_content(timeline: Timeline, answer: Answer) -> Finding | None:
         return Finding(Outcome.BAD_RESPONSE, "empty_body", f"status {timeline.status} with an empty body")
     if not answer.streamed:
         if not answer.has_choices:
-            return Finding(Outcome.BAD_RESPONSE, "no_choices", "a reply without choices")
+            return Finding(Outcome.BAD_RESPONSE, "no_choices", "a reply without an answer in it")
         return None
     if answer.finish_reason is not None:
         return None
@@ -99,6 +99,8 @@ def _by_length(answer: Answer, num_exact: int | None, expected: int | None) -> F
     if expected is not None and num_exact is not None and num_exact < SHORT_SHARE * expected:
         asked = f"{num_exact} tokens of {expected} asked for with ignore_eos"
         return Finding(Outcome.SHORT_OUTPUT, "", asked)
+    if not answer.asked_stream:
+        return Finding(Outcome.OK)
     if not answer.streamed:
         note = Finding(Outcome.OK, "not_streamed", "asked for a stream, the server answered in one piece")
     elif answer.done_ns is None:
