@@ -99,7 +99,7 @@ class Column:
         """Take the values of one request; they are counted by the next ``flush``."""
         values = self._metric.values(record, self.series.start_ns(record))
         if isinstance(values, Missing):
-            self.missing[values] += 1
+            self.missing[str(values)] += 1
         else:
             self._buffer.append(values)
 

@@ -63,6 +63,7 @@ def test_reason_is_the_commonest(make_record: MakeRecord) -> None:
     in_one_piece = make_record(chunks=(), streamed=False, output_tokens=3)
     columns = _recorder([make_record(chunks=(), outcome="ok_empty"), in_one_piece, in_one_piece]).columns()
     assert columns[Series("tpot")].reason == "the answer came in one piece, not as a stream"
+    assert type(columns[Series("tpot")].reason) is str  # JSON knows no subclasses of it
     assert "no request succeeded" in (_recorder([]).columns()[Series("tpot")].reason or "")
 
 
