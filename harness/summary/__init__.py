@@ -92,7 +92,7 @@ class Summarizer:
         self._rules = tuple(rules)
         self._max_samples = max_samples
         self._ended_ns = 0
-        self._num_succeeded = self._num_failed = 0
+        self._num_succeeded = self._num_failed = self._num_cut = 0
         self._pace = Pace()
         self._recorder = Recorder(window, loop)
         self._throughput = Throughput(window)
@@ -122,6 +122,7 @@ class Summarizer:
         measured = inside and (record.outcome.succeeded or record.outcome.failed)
         self._num_succeeded += inside and record.outcome.succeeded
         self._num_failed += inside and record.outcome.failed
+        self._num_cut += inside and record.was_cut_off
         self._ended_ns = max(self._ended_ns, record.done_ns)
         self._pace.add(record)
         self._recorder.add(record)
@@ -161,6 +162,7 @@ class Summarizer:
             num_requests=self.num_requests,
             num_succeeded=self._num_succeeded,
             num_failed=self._num_failed,
+            num_cut=self._num_cut,
             histograms={series: column.histogram.copy() for series, column in columns.items()},
             reasons={series: column.reason for series, column in columns.items()},
             num_unfit={series: column.num_unfit for series, column in columns.items()},

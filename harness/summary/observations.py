@@ -138,7 +138,7 @@ class Observations:
             mean_ms = self._cold_ns / self._num_cold / 1e6
             yield (
                 f"{self._num_cold} of {self._num_succeeded} requests opened a new connection "
-                f"({mean_ms:.3g} ms on average), which is part of their ttft"
+                f"({mean_ms:.3g} ms on average), which is part of their ttft from the due time"
             )
 
     def _coalesced(self) -> Iterator[str]:

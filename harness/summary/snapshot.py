@@ -26,6 +26,7 @@ class Snapshot:
         num_requests: Requests of the whole run.
         num_succeeded: Of the measured ones.
         num_failed: Of the measured ones.
+        num_cut: Of the measured ones, cut off by the end of the run.
         histograms: By series, in histogram units (``harness.recorder.step``).
         reasons: By series, why there is no sample; None where there is one.
         num_unfit: Values that no histogram could hold, by series.
@@ -43,6 +44,7 @@ class Snapshot:
     num_requests: int
     num_succeeded: int
     num_failed: int
+    num_cut: int
     histograms: Mapping[Series, Histogram]
     reasons: Mapping[Series, str | None]
     num_unfit: Mapping[Series, int]

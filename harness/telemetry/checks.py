@@ -7,7 +7,7 @@ its address.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from harness.summary.token_arrivals import IntArray
     from harness.telemetry.client_side import ClientSide
     from harness.telemetry.log import Reading
+
+FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 MIN_LOOKS: Final = 5
 _COUNTS: Final = 0.01
@@ -111,32 +113,38 @@ def in_flight_checks(both: BothSides) -> Iterator[CrossCheck]:
     if len(looks) < MIN_LOOKS or not both.sent_ns.size:
         return
     inside = np.array([(each.figures.running or 0) + (each.figures.waiting or 0) for each in looks])
-    server = float(inside.mean())
     at_ns = np.array([each.at_ns for each in looks], np.int64)
-    yield _in_flight(float(in_flight_at(both.sent_ns, both.done_ns, at_ns).mean()), server, len(looks))
-    yield _little(both, server, float(inside.std(ddof=1)) / math.sqrt(len(looks)), len(looks))
+    yield _in_flight(in_flight_at(both.sent_ns, both.done_ns, at_ns), inside)
+    yield _little(both, inside)
 
 
-def _in_flight(client: float, server: float, num_looks: int) -> CrossCheck:
-    agree = abs(server - client) <= max(1.0, _IN_FLIGHT * client)
+def _in_flight(outside: IntArray, inside: FloatArray) -> CrossCheck:
+    client, server = float(outside.mean()), float(inside.mean())
+    agree = abs(server - client) <= max(1.0, _IN_FLIGHT * client, _chance(inside - outside))
     message = (
-        f"at the same {num_looks} instants the client had {significant(client, 3)} requests in flight and "
+        f"at the same {inside.size} instants the client had {significant(client, 3)} requests in flight and "
         f"the server {significant(server, 3)} running or waiting{_why(client, server, agree=agree)}"
     )
     return _check("in_flight", "requests", client, server, message, agree=agree)
 
 
-def _little(both: BothSides, server: float, error: float, num_looks: int) -> CrossCheck:
+def _little(both: BothSides, inside: FloatArray) -> CrossCheck:
+    server = float(inside.mean())
     num, seconds = both.sent_ns.size, both.ended_ns / 1e9
     e2e_ns = float((both.done_ns - both.sent_ns).mean())
     client = num / seconds * e2e_ns / 1e9
-    agree = abs(server - client) <= max(1.0, _LITTLE * client, _SIGMAS * error)
+    agree = abs(server - client) <= max(1.0, _LITTLE * client, _chance(inside))
     message = (
         f"{significant(num / seconds, 3)} requests/s of {quantity(e2e_ns, 'ns', 3)} each make "
         f"{significant(client, 3)} in flight by Little's law; the server had {significant(server, 3)} "
-        f"running or waiting in {num_looks} looks{_why(client, server, agree=agree)}"
+        f"running or waiting in {inside.size} looks{_why(client, server, agree=agree)}"
     )
     return _check("littles_law", "requests", client, server, message, agree=agree)
+
+
+def _chance(values: FloatArray) -> float:
+    """How far their mean may be off by chance."""
+    return _SIGMAS * float(values.std(ddof=1)) / math.sqrt(values.size)
 
 
 def _why(client: float, server: float, *, agree: bool) -> str:

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Collection
 
 _MAX_LINE = 16_384
 _SAMPLE = re.compile(
@@ -36,7 +36,7 @@ Exposition = dict[str, list[Sample]]
 """The samples by name."""
 
 
-def parse(text: str, wanted: Container[str] | None = None) -> Exposition:
+def parse(text: str, wanted: Collection[str] | None = None) -> Exposition:
     """The samples of a page; empty if it holds none.
 
     Args:
@@ -47,25 +47,21 @@ def parse(text: str, wanted: Container[str] | None = None) -> Exposition:
         By name. Values that are NaN or infinite are left out. Timestamps and exemplars are passed over.
     """
     found: Exposition = {}
-    for line in _lines(text):
-        if wanted is not None and _name(line) not in wanted:
-            continue
+    for line in _lines(text, wanted):
         match = _SAMPLE.match(line)
         value = None if match is None else _number(match[3])
-        if match is not None and value is not None:
+        if match is not None and value is not None and (wanted is None or match[1] in wanted):
             found.setdefault(match[1], []).append(Sample(_labels(match[2] or ""), value))
     return found
 
 
-def _lines(text: str) -> Iterator[str]:
-    for line in text.split("\n"):
-        if line and line[0] != "#" and len(line) <= _MAX_LINE:
-            yield line
-
-
-def _name(line: str) -> str:
-    words = line.partition("{")[0].split(None, 1)
-    return words[0] if words else ""
+def _lines(text: str, wanted: Collection[str] | None) -> list[str]:
+    """Lines that may be samples."""
+    lines = [line for line in text.split("\n") if len(line) <= _MAX_LINE]
+    if wanted is None:
+        return [line for line in lines if line[:1] != "#"]
+    beginnings = tuple(wanted)
+    return [line for line in lines if line.startswith(beginnings)]
 
 
 def _number(text: str) -> float | None:

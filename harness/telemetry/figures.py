@@ -5,13 +5,14 @@ from __future__ import annotations
 import msgspec
 
 
-class Distribution(msgspec.Struct, frozen=True):
+class Distribution(msgspec.Struct, frozen=True, omit_defaults=True):
     """A server's histogram of seconds, all its label sets together. It only grows.
 
     Attributes:
         count: Number of samples.
         sum_s: Their sum.
         buckets: (upper edge in seconds, samples up to it), ascending; the last one without an edge left out.
+            Empty where they were not read.
     """
 
     count: float

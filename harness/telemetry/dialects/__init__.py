@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Names: TypeAlias = tuple[str, ...]
 _HISTOGRAMS = ("ttft", "queue_time", "itl")
-_PARTS = ("_count", "_sum", "_bucket")
+_PARTS = ("_count", "_sum")
 
 
 class Dialect:
@@ -62,10 +62,16 @@ class Dialect:
 
     @functools.cached_property
     def wanted(self) -> frozenset[str]:
-        """The whole names of all samples that it reads."""
+        """The whole names of all samples that it reads, but for the buckets of histograms."""
         plain = {name for field in Figures.__struct_fields__ for name in getattr(self, field)}
         parts = {name + part for field in _HISTOGRAMS for name in getattr(self, field) for part in _PARTS}
         return frozenset(self.prefix + name for name in plain | parts | {*self.extra})
+
+    @functools.cached_property
+    def all_wanted(self) -> frozenset[str]:
+        """Those with the buckets."""
+        names = (name for field in _HISTOGRAMS for name in getattr(self, field))
+        return self.wanted | {f"{self.prefix}{name}_bucket" for name in names}
 
     def figures(self, page: Exposition) -> Figures:
         """The figures that a page shows."""
