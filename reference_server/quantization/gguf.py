@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from reference_server.models.checkpoint import Checkpoint, StoredTensor
 
-_MANY_ROWS = 64  # from here on the packed bfloat16 product is faster; measured in kernels/DESIGN.md
+_MAX_FEW_ROWS = 32  # above, the packed bfloat16 product is faster; measured in kernels/DESIGN.md
 
 
 class GGUFScheme:
@@ -70,7 +70,7 @@ class HybridLinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """``[T, in] -> [T, out]``."""
-        if self.many is not None and x.shape[0] >= _MANY_ROWS:
+        if self.many is not None and x.shape[0] > _MAX_FEW_ROWS:
             return self.many(x)  # type: ignore[no-any-return]  # nn.Module
         return self.few(x)
 

@@ -12,6 +12,7 @@ from reference_server.attention import UnsupportedBackendError
 from reference_server.engine.engine import Engine
 from reference_server.engine.errors import EngineConfigError
 from reference_server.engine.threads import default_cpu_threads, prepare_threads
+from reference_server.kernels.library import kernel_library
 from reference_server.models.errors import ModelNotFoundError
 from reference_server.quantization import UnsupportedQuantizationError
 
@@ -55,7 +56,7 @@ def test_what_can_not_be_met_is_refused_by_name(
 def test_what_does_not_apply_on_a_cpu_is_said_once(make_engine: MakeEngine) -> None:
     info = make_engine(dtype="float16", gpu_memory_utilization=0.5).info
     assert info.dtype == "bfloat16"
-    assert len(info.notes) == 2
+    assert len(info.notes) == 2 + bool(kernel_library().note)
     assert "float16" in info.notes[0]
     assert "gpu_memory_utilization" in info.notes[1]
 

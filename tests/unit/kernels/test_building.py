@@ -15,7 +15,7 @@ from reference_server.kernels import compiler, library
 from reference_server.kernels.compiler import KernelBuildError, build_library, cache_folder
 from reference_server.kernels.library import kernel_library, kernel_names, load_library
 from reference_server.models.checkpoint import StoredTensor
-from reference_server.models.linear import DenseLinear, PrepackedLinear
+from reference_server.models.linear import DenseLinear, PrepackedLinear, can_prepack
 from reference_server.quantization.gguf import GGUFScheme, HybridLinear
 
 if TYPE_CHECKING:
@@ -111,3 +111,12 @@ def test_only_blocks_in_bfloat16_are_computed_on() -> None:
 
 def test_every_kernel_has_its_twin_beside_it() -> None:
     assert kernel_names() == sorted(path.stem for path in library.SOURCES.glob("*.c"))
+
+
+@needs_compiler
+@pytest.mark.skipif(not can_prepack(), reason="this torch or CPU has no packed bfloat16 layers")
+def test_many_rows_are_computed_densely() -> None:
+    """The stand-in's blocks are zeros and its dense weights ones, so that the path can be told."""
+    hybrid = layer("Q4_1", torch.bfloat16)
+    assert not hybrid(torch.ones(32, 32).bfloat16()).any()
+    assert (hybrid(torch.ones(33, 32).bfloat16()) == 32).all()
