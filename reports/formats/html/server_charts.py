@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reports.formats.html.chart import Chart, Mark, Series, line, stairs, under
+from reports.formats.html.chart import Chart, Mark, Series, band, line
 from reports.formats.html.scales import from_zero
 from reports.formats.html.time_charts import frame_of
 from reports.server_view import peak
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from reports.result import Result
     from reports.server_telemetry import ServerPoint
 
-_REQUESTS = (("running", "s4", "line"), ("waiting", "s2", "thin"))
-_KV = (("kv_usage", "s3", "line"),)
+_COLOURS = {"running": "s4", "waiting": "s2", "kv_usage": "s3"}
 _LABELS = {"running": "running", "waiting": "waiting", "kv_usage": ""}
 
 
@@ -29,8 +28,10 @@ def server_charts(result: Result) -> list[Chart]:
     frame = _frame(result, result.server.points)
     points = result.server.points
     charts = (
-        _chart(points, frame, "server-requests", "Requests in the server", "requests", _REQUESTS),
-        _chart(points, frame, "server-kv", "KV cache in use", "share", _KV),
+        _chart(
+            points, frame, "server-requests", "Requests in the server", "requests", ("running", "waiting")
+        ),
+        _chart(points, frame, "server-kv", "KV cache in use", "share", ("kv_usage",)),
     )
     return [chart for chart in charts if chart is not None]
 
@@ -50,13 +51,12 @@ def _chart(
     name: str,
     title: str,
     unit: str,
-    drawn: tuple[tuple[str, str, str], ...],
+    fields: tuple[str, ...],
 ) -> Chart | None:
-    peaks = {field: value for field, _, _ in drawn if (value := peak(points, field)) is not None}
+    peaks = {field: value for field in fields if (value := peak(points, field)) is not None}
     if not peaks:
         return None
     y = from_zero(max(peaks.values()))
-    shown = [each for each in drawn if each[0] in peaks]
     most = ", ".join(f"{_LABELS[field]} {quantity(value, unit, 3)}".strip() for field, value in peaks.items())
     return Chart(
         name=name,
@@ -66,35 +66,26 @@ def _chart(
         x_title="seconds since start",
         x_ticks=frame.x.ticks(),
         y_ticks=y.ticks(scale_of(unit, None).divisor),
-        marks=tuple(mark for each in shown for mark in _marks(points, frame, y, *each)),
-        series=tuple(_series(points, y, unit, *each) for each in shown),
+        marks=tuple(mark for field in peaks for mark in _marks(points, frame, y, field)),
+        series=tuple(_series(points, y, unit, field) for field in peaks),
         xs=frame.middles,
         x_texts=frame.heads,
         shades=frame.shades,
     )
 
 
-def _marks(
-    points: tuple[ServerPoint, ...], frame: Frame, y: Linear, field: str, colour: str, shape: str
-) -> tuple[Mark, ...]:
+def _marks(points: tuple[ServerPoint, ...], frame: Frame, y: Linear, field: str) -> tuple[Mark, Mark]:
     places: list[Point | None] = [
         None if (value := getattr(point, field)) is None else (at, y.at(value))
         for at, point in zip(frame.middles, points, strict=True)
     ]
-    whole = [place for place in places if place is not None]
-    if shape != "line" or len(whole) < len(places):
-        return (Mark(shape, colour, line(places)),)
-    return (Mark("area", colour, under(whole)), Mark("line", colour, stairs(whole)))
+    floor: list[Point | None] = [(at, 0.0) for at in frame.middles]
+    colour = _COLOURS[field]
+    return Mark("area", colour, band(floor, places)), Mark("line", colour, line(places))
 
 
-def _series(
-    points: tuple[ServerPoint, ...], y: Linear, unit: str, field: str, colour: str, shape: str
-) -> Series:
+def _series(points: tuple[ServerPoint, ...], y: Linear, unit: str, field: str) -> Series:
     values = [getattr(point, field) for point in points]
-    return Series(
-        _LABELS[field],
-        colour,
-        shape,
-        tuple(None if value is None else y.at(value) for value in values),
-        tuple(quantity(value, unit, 3) for value in values),
-    )
+    ys = tuple(None if value is None else y.at(value) for value in values)
+    texts = tuple(quantity(value, unit, 3) for value in values)
+    return Series(_LABELS[field], _COLOURS[field], "line", ys, texts)

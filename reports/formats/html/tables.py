@@ -150,7 +150,7 @@ def health(result: Result) -> Iterator[tuple[str, str]]:
     own = result.health
     yield "Event-loop lag p99, max", _pair(own.loop_lag_p99, own.loop_lag_max)
     if own.schedule_lag_p99 is not None:
-        yield "Schedule lag p99, max", _pair(own.schedule_lag_p99, own.schedule_lag_max)
+        yield "Sent late by (connecting left out) p99, max", _pair(own.schedule_lag_p99, own.schedule_lag_max)
     yield "Garbage collection max, total", _pair(own.gc_pause_max, own.gc_pause_total)
     yield "CPU", f"{significant(own.cpu_share, 3)} cores"
     share = f" ({quantity(own.coalesced_chunks / own.num_chunks, 'share', 3)})" if own.num_chunks else ""
