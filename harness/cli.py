@@ -5,10 +5,16 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+import traceback
+from typing import Final
 
 import click
 
 from harness import __version__, commands
+
+USAGE_ERROR: Final = 2
+INTERRUPTED: Final = 130
+INTERNAL_ERROR: Final = 70
 
 
 class CommandsByFile(click.Group):
@@ -37,5 +43,20 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Entry point: 0 pass, 1 fail, 2 usage error, 3 inconclusive, 4 invalid, 130/143 interrupted."""
-    sys.exit(cli.main(standalone_mode=True))
+    """Entry point: 0 pass, 1 fail, 2 usage error, 3 inconclusive, 4 invalid, 130/143 interrupted.
+
+    A fault of tokenpace itself ends with 70, so that nobody takes it for a missed objective.
+    """
+    try:
+        code = cli.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = USAGE_ERROR
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("tokenpace: interrupted", err=True)
+        code = INTERRUPTED
+    except Exception:  # noqa: BLE001 (the last line of defence; shown whole)
+        traceback.print_exc()
+        click.echo("tokenpace: a fault of tokenpace itself, please report it with the lines above", err=True)
+        code = INTERNAL_ERROR
+    sys.exit(code)

@@ -89,5 +89,8 @@ def _unreachable(target: Target, timeline: Timeline) -> PreflightError:
     end = timeline.end or End.CLIENT_ERROR
     outcome = "bad_response" if end is End.NOT_HTTP else end.value
     message = one_line(target.mask(timeline.message)) or end.value
+    who = f"{target.url} can't be used"
+    if target.proxy is not None and end is End.CONNECT_ERROR:
+        who = f"{target.url} can't be reached through the proxy"
     remedy = "" if end in (End.TLS_ERROR, End.CLIENT_ERROR) else "; is the server running there?"
-    return PreflightError(f"{target.url} can't be used: {message}{remedy}", outcome)
+    return PreflightError(f"{who}: {message}{remedy}", outcome)

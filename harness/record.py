@@ -7,6 +7,7 @@ Words as in the glossary of docs/definitions.md.
 from __future__ import annotations
 
 import enum
+from typing import Final
 
 import msgspec
 
@@ -40,11 +41,15 @@ class Outcome(enum.StrEnum):
         return not self.succeeded and self is not Outcome.CUT
 
 
+CANCELLED: Final = "cancelled"
+"""The detail of a request that was cut by the scenario's own wish and not by the end of the run."""
+
+
 class TokenSource(enum.StrEnum):
     """Where a token count comes from, best first."""
 
     USAGE = "usage"
-    TOKEN_IDS = "token_ids"
+    TOKEN_IDS = "token_ids"  # noqa: S105 (tokens of text)
     TOKENIZER = "tokenizer"
     CHUNKS = "chunks"
 
@@ -65,7 +70,7 @@ class Record(msgspec.Struct, kw_only=True):
         coalesced_chunks: Chunks that share a socket read with the chunk before them.
         done_ns: ``[DONE]``, the clean end, or the failure.
         outcome: What became of it.
-        detail: The sub-class of a failure: HTTP status, which timeout.
+        detail: The sub-class of a failure: HTTP status, which timeout. ``cancelled``: cut by the scenario.
         message: The failure's message, secrets masked.
         status: HTTP status, None without a response.
         finish_reason: As the server said.
@@ -108,3 +113,8 @@ class Record(msgspec.Struct, kw_only=True):
     expected_tokens: int | None = None
     prompt: str | None = None
     answer: str | None = None
+
+    @property
+    def was_cut_off(self) -> bool:
+        """True where the end of the run cut it, and not the scenario's own wish."""
+        return self.outcome is Outcome.CUT and self.detail != CANCELLED

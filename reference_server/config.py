@@ -86,8 +86,8 @@ class ServerConfig(BaseModel):
     max_num_seqs: int = Field(64, ge=1, description="Sequences that run at once at most.")
     max_num_batched_tokens: int = Field(512, ge=1, description="Tokens computed in one step at most.")
     enable_chunked_prefill: bool = Field(True, description="A prompt may be computed over several steps.")
-    gpu_memory_utilization: float = Field(
-        0.9, gt=0, le=1, description="Share of the GPU's memory for weights and KV cache."
+    gpu_memory_utilization: float | None = Field(
+        None, gt=0, le=1, description="Share of the GPU's memory for weights and KV cache; left out, 0.9."
     )
     cpu_kvcache_space: float | None = Field(
         None, gt=0, description="GiB of KV cache on a CPU; left out, what the machine allows."

@@ -255,7 +255,7 @@ class ClientHealth(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         loop_lag_p99: How late the event loop ran its probe.
         loop_lag_max: Likewise, the worst.
-        schedule_lag_p99: sent - due, None in a closed loop.
+        schedule_lag_p99: sent - due, less the time for a new connection. None in a closed loop.
         schedule_lag_max: Likewise, the worst.
         gc_pause_max: Longest garbage collection.
         gc_pause_total: All collections together.

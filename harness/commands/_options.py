@@ -19,13 +19,13 @@ def pairs(values: tuple[str, ...], separator: str, option: str, example: str) ->
     """The mapping that a repeated option gives.
 
     Raises:
-        click.BadParameter: One of the values is no pair.
+        click.UsageError: One of the values is no pair. The message doesn't repeat it: it may be a secret.
     """
     found = {}
     for value in values:
         name, found_separator, rest = value.partition(separator)
         if not found_separator or not name.strip():
-            raise click.BadParameter(f"{name!r} is no pair; write {option} {example!r}")
+            raise click.UsageError(f"{option} wants a pair, such as {option} '{example}'")
         found[name.strip()] = rest.strip()
     return found
 

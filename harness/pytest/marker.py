@@ -40,6 +40,9 @@ def fault(item: pytest.Item) -> str | None:
 def complaint(load: Load | None) -> str | None:
     """What the marker has to say after the body; None for nothing."""
     if load is None or not load.runs:
-        return "the test has an sla marker but made no load: call the fixture load, or take the marker out"
+        return (
+            "the test has an sla marker but made no load: call the fixture load "
+            "(in an async test: await load(...)), or take the marker out"
+        )
     failures = [text for run in load.runs if (text := run.failure()) is not None]
     return "\n\n".join(failures) or None

@@ -78,7 +78,7 @@ def find(rule: Rule, snapshot: Snapshot, confidence: float) -> Finding:
 def _of_percentile(rule: Rule, p: float, histogram: Histogram, confidence: float) -> Finding:
     """MLPerf's rule: the share of values beyond the limit against the share that may be."""
     scale = step(metrics.metric(rule.metric).unit)
-    beyond = _count_beyond(rule, histogram, scale)
+    beyond = count_beyond(rule, histogram)
     allowed = 1 - p / 100 if rule.operator.is_ceiling else p / 100
     low, high = histogram.percentile_interval(p, max(2 * confidence - 1, 1e-9))
     side = "over" if rule.operator.is_ceiling else "under"
@@ -93,9 +93,9 @@ def _of_percentile(rule: Rule, p: float, histogram: Histogram, confidence: float
     )
 
 
-def _count_beyond(rule: Rule, histogram: Histogram, scale: float) -> int:
-    """Number of values that miss the limit, as the histogram's percentiles see them."""
-    limit = rule.limit / scale
+def count_beyond(rule: Rule, histogram: Histogram) -> int:
+    """Number of values that miss the limit of a metric's rule, as the histogram's percentiles see them."""
+    limit = rule.limit / step(metrics.metric(rule.metric).unit)
     up_to = math.ceil(limit) - 1 if rule.operator.strict == rule.operator.is_ceiling else math.floor(limit)
     over = histogram.count_over(up_to)
     return over if rule.operator.is_ceiling else histogram.n - over

@@ -8,6 +8,7 @@ import msgspec
 
 from harness.sla import messages
 from harness.sla.causes import causes
+from harness.sla.censored import holds_with_the_cut
 from harness.sla.finding import Finding, find
 from harness.sla.statistics import Decision
 from reports.result import RuleResult, Verdict
@@ -36,12 +37,20 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[RuleResult, ...]
     causes: tuple[str, ...]
 
+    def broken_off(self) -> Judgement:
+        """The same of a run that didn't come to its end: INVALID, whatever its part would be."""
+        cause = "the run was broken off, so what was in flight is missing: run it again"
+        return Judgement(verdict=Verdict.INVALID, rules=self.rules, causes=(*self.causes, cause))
+
 
 def judge(
     rules: Iterable[Rule],
     snapshot: Snapshot,
     health: ClientHealth | None = None,
     confidence: float = 0.95,
+    *,
+    cause: str | None = None,
+    complete: bool = True,
 ) -> Judgement:
     """Judge a run.
 
@@ -50,11 +59,15 @@ def judge(
         snapshot: What was measured.
         health: What the harness measured of itself; None where that is not known.
         confidence: With which a PASS or a FAIL must hold, 0.5 <= confidence < 1.
+        cause: A cause for INVALID that was found before.
+        complete: Whether all of the load was sent. A part of it can fail, and it can't pass.
     """
     rules = tuple(rules)
     results = tuple(judge_rule(rule, snapshot, health, confidence) for rule in rules)
-    found = causes(rules, snapshot, health)
-    verdicts = {result.verdict for result in results} | ({Verdict.INVALID} if found else set())
+    found = (*(() if cause is None else (cause,)), *causes(rules, snapshot, health))
+    verdicts = {result.verdict for result in results}
+    verdicts |= {Verdict.INVALID} if found else set()
+    verdicts |= set() if complete else {Verdict.INCONCLUSIVE}
     worst = next((verdict for verdict in _WORST_FIRST if verdict in verdicts), None)
     return Judgement(verdict=worst, rules=results, causes=found)
 
@@ -92,5 +105,7 @@ def _verdict(
         return Verdict.INVALID, messages.eaten(rule, finding, error, health)
     if finding.decision is Decision.OPEN:
         return Verdict.INCONCLUSIVE, messages.undecided(rule, finding, confidence)
+    if finding.decision is Decision.TRUE and not holds_with_the_cut(rule, snapshot, confidence):
+        return Verdict.INVALID, messages.censored(rule, finding, snapshot.num_cut)
     verdict = Verdict.PASS if finding.decision is Decision.TRUE else Verdict.FAIL
     return verdict, messages.decided(rule, finding, confidence)

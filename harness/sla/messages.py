@@ -47,6 +47,15 @@ def eaten(rule: Rule, finding: Finding, error: float, health: ClientHealth | Non
     )
 
 
+def censored(rule: Rule, finding: Finding, num_cut: int) -> str:
+    """Why it holds only without those who were still waiting."""
+    observed, limit = _shown(rule, finding)
+    return (
+        f"{observed} against {limit}, but {num_cut} requests were still waiting when the run ended "
+        "and may all be misses; raise load.grace, or lower the rate"
+    )
+
+
 def _shown(rule: Rule, finding: Finding) -> tuple[str, str]:
     return against(finding.observed, rule.limit, rule.unit)
 

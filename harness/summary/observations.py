@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from harness.metrics import gaps
-from harness.record import Outcome, TokenSource
+from harness.record import CANCELLED, Outcome, TokenSource
 from scenarios.durations import format_duration
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Observations:
         self._sources: Counter[TokenSource] = Counter()
         self._num_succeeded = 0
         self._num_cold = self._cold_ns = 0
-        self._num_unmeasured = 0
+        self._num_unmeasured = self._num_cancelled = 0
         self._num_in_one_piece = 0
         self._usage_tokens = self._tokens_in_chunks = 0
         self._num_exact = self._num_assumed = 0
@@ -47,6 +47,7 @@ class Observations:
     def add(self, record: Record, *, measured: bool) -> None:
         """Look at one request."""
         self.outcomes[record.outcome.value] += 1
+        self._num_cancelled += record.outcome is Outcome.CUT and record.detail == CANCELLED
         self._num_unmeasured += not measured and record.outcome is not Outcome.CUT
         if not record.outcome.succeeded:
             return
@@ -118,7 +119,12 @@ class Observations:
     def _left_out(self) -> Iterator[str]:
         if self._num_unmeasured:
             yield f"{self._num_unmeasured} requests were due in warm-up or cool-down and are not measured"
-        if cut := self.outcomes[Outcome.CUT]:
+        if self._num_cancelled:
+            yield (
+                f"{self._num_cancelled} requests were cancelled on purpose: in no latency and no error rate, "
+                "their tokens count in rates"
+            )
+        if cut := self.outcomes[Outcome.CUT] - self._num_cancelled:
             yield f"{cut} requests were cut off by the end of the run: in no latency and no error rate"
         if empty := self.outcomes[Outcome.OK_EMPTY]:
             yield f"{empty} of {self._num_succeeded} answers held no token: in no statistics of tokens"

@@ -18,7 +18,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
         max_num_seqs: Sequences in the running batch at most.
         max_num_batched_tokens: Token budget of a step.
         enable_chunked_prefill: A prompt may be computed over several steps.
-        gpu_memory_utilization: Share of the device's memory for weights and KV (CUDA only).
+        gpu_memory_utilization: Share of the device's memory for weights and KV (CUDA only); None takes 0.9.
         cpu_kvcache_space: GiB for KV blocks on a CPU; None chooses.
         num_gpu_blocks_override: Number of KV blocks, whatever the memory; for tests and experiments.
         cpu_threads: Threads for computation on a CPU; None leaves a core to the HTTP side.
@@ -35,7 +35,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     max_num_seqs: int = 64
     max_num_batched_tokens: int = 512
     enable_chunked_prefill: bool = True
-    gpu_memory_utilization: float = 0.9
+    gpu_memory_utilization: float | None = None
     cpu_kvcache_space: float | None = None
     num_gpu_blocks_override: int | None = None
     cpu_threads: int | None = None

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 
-from reference_server.engine.config import EngineConfig
 from reference_server.engine.errors import EngineConfigError
 from reference_server.engine.threads import default_cpu_threads
 from reference_server.kernels.library import kernel_library
 from reference_server.models.linear import can_prepack
+
+if TYPE_CHECKING:
+    from reference_server.engine.config import EngineConfig
 
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -53,7 +57,7 @@ def device_notes(config: EngineConfig, device: torch.device, dtype: torch.dtype)
     notes = []
     if config.dtype == "float16":
         notes.append("dtype float16 is slow on a CPU: computing in bfloat16")
-    if config.gpu_memory_utilization != EngineConfig(model="").gpu_memory_utilization:
+    if config.gpu_memory_utilization is not None:
         notes.append("gpu_memory_utilization does not apply on a CPU: cpu_kvcache_space sizes the KV pool")
     if dtype is torch.bfloat16 and (note := kernel_library().note):
         notes.append(note)

@@ -17,6 +17,7 @@ _DEFAULT_CPU_BYTES = _GIB
 _CPU_SHARE = 0.25
 """At most this share of the free memory, unless the user says otherwise."""
 
+_DEFAULT_UTILIZATION = 0.9
 _DEFAULT_BLOCK_SIZE = {"cpu": 32, "cuda": 16}
 
 
@@ -45,7 +46,7 @@ def resolve_num_blocks(config: EngineConfig, device: torch.device, block_bytes: 
 def _pool_bytes(config: EngineConfig, device: torch.device) -> int:
     if device.type == "cuda":
         free, total = torch.cuda.mem_get_info(device)
-        return int(free - total * (1 - config.gpu_memory_utilization))
+        return int(free - total * (1 - (config.gpu_memory_utilization or _DEFAULT_UTILIZATION)))
     if config.cpu_kvcache_space is not None:
         return int(config.cpu_kvcache_space * _GIB)
     return min(_DEFAULT_CPU_BYTES, int(_free_cpu_bytes() * _CPU_SHARE))

@@ -54,7 +54,7 @@ def get(name: str) -> Report:
     if name not in known:
         close = [each for each in known if name in each] or difflib.get_close_matches(name, known, 1)
         hint = f"did you mean {close[0]}? " if close else ""
-        raise UnknownReportError(f"no report {name!r}; {hint}There are: {', '.join(known)}")
+        raise UnknownReportError(f"no report {name!r}; {hint}there are: {', '.join(known)}")
     return cast("Report", importlib.import_module(f"{__name__}.{name}"))
 
 

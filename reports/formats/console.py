@@ -152,7 +152,7 @@ def _client(result: Result) -> str:
     health = result.health
     parts = [f"event-loop lag p99 {quantity(health.loop_lag_p99, 'ns', 2)}"]
     if health.schedule_lag_p99 is not None:
-        parts.append(f"schedule lag p99 {quantity(health.schedule_lag_p99, 'ns', 2)}")
+        parts.append(f"sent late by p99 {quantity(health.schedule_lag_p99, 'ns', 2)}, connecting left out")
     parts.append(f"{quantity(health.cpu_share, '', 2)} cores used")
     parts.append(f"{health.coalesced_chunks:,} of {health.num_chunks:,} chunks shared a read")
     return ", ".join(parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from harness.cli import cli, main
 from harness.journal import read_journal
 from reports.result import Verdict, load
 
@@ -221,7 +223,7 @@ def test_a_killed_run_is_reported_from_its_journal(
     process.communicate(timeout=30)
     done = tokenpace("report", folder)
     result = load(folder / "result.json")
-    assert done.returncode == result.exit_code
+    assert done.returncode == result.exit_code == 4
     assert result.num_requests == sum(1 for _ in read_journal(folder / "journal.jsonl")) > 20
     assert "broken off" in result.notes[0]
 
@@ -264,3 +266,51 @@ def test_scenarios_prints_a_file_to_copy(timetable: TimetableProcess, tmp_path: 
     done = tokenpace("run", copy, "--base-url", timetable.url, "--output", tmp_path / "r", "-q")
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "r" / "result.json").read_text())["scenario_name"] == "smoke"
+
+
+def test_users_left_waiting_are_no_pass(timetable: TimetableProcess, scenario: Path, tmp_path: Path) -> None:
+    """Half the requests are cut while they wait for their first token: the other half can't pass for all."""
+    slow = "{timetable: {ttft: 20ms, tail_share: 0.5, tail_factor: 500}}"
+    keys = ("load.grace=1s", f"sampling.extra_body={slow}", "thresholds.ttft=[p50 < 900ms]")
+    sets = [argument for key in keys for argument in ("--set", key)]
+    done = tokenpace("run", scenario, "--base-url", timetable.url, "--output", tmp_path / "r", *sets)
+    result = load(tmp_path / "r" / "result.json")
+    assert result.outcomes["cut"] > 50
+    assert done.returncode == 4
+    assert "still waiting when the run ended" in done.stdout
+
+
+@pytest.mark.parametrize("delay_s", [0.3, 0.9])
+def test_an_interrupt_before_the_load_is_no_missed_objective(
+    scenario: Path, tmp_path: Path, delay_s: float
+) -> None:
+    """B1-03: 130, never the code of FAIL, wherever the signal falls."""
+    silent = socket.create_server(("127.0.0.1", 0))
+    address = f"127.0.0.1:{silent.getsockname()[1]}"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "harness", "run", scenario, "--base-url", address, "--output", tmp_path / "r"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(delay_s)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    silent.close()
+    assert process.returncode in (130, -signal.SIGINT), errors
+
+
+def test_an_unknown_fault_is_no_missed_objective(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "main", _raise)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 70
+
+
+def _raise(**_: object) -> None:
+    raise RuntimeError("unforeseen")
+
+
+def test_a_header_without_a_colon_is_not_repeated(scenario: Path) -> None:
+    done = tokenpace("run", scenario, "--base-url", "127.0.0.1:9", "--header", "Authorization Bearer sk-xyz")
+    assert done.returncode == 2
+    assert "sk-xyz" not in done.stderr
