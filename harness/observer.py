@@ -81,6 +81,8 @@ class Observer:
             finished=finished,
             interrupted=self._interruption.signal_name,
             health=self._probe.report(self._facts, is_open=self._schedule.loop == "open"),
+            stopped=self._facts.stop_reason,
+            num_backoffs=self._facts.num_backoffs,
         )
 
     def _elapsed_ns(self) -> int:
@@ -109,6 +111,8 @@ class Observer:
         schedule = self._schedule
         if self._interruption.signal_name is not None:
             return "interrupted"
+        if self._facts.stop_reason is not None:
+            return "draining"
         if elapsed_ns < schedule.warmup_ns:
             return "warm-up"
         if schedule.duration_ns is not None and elapsed_ns > schedule.duration_ns:

@@ -68,12 +68,16 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
         finished: False while it goes on, and for ever in a run that was killed.
         interrupted: Name of the signal that ended it, None if none did.
         health: The harness's own error so far.
+        stopped: Which limit of the scenario ended it early; None if none did.
+        num_backoffs: Times that a slot of a closed loop waited because the server had not replied.
     """
 
     elapsed_ns: int
     finished: bool
     interrupted: str | None
     health: ClientHealth
+    stopped: str | None = None
+    num_backoffs: int = 0
 
 
 Document = TypeVar("Document", Manifest, Checkpoint)

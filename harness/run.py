@@ -197,6 +197,7 @@ def _conclude(
     reports: Collection[str] | None,
     fault: HarnessError | None = None,
 ) -> Run:
+    conclusion.settle(read_journal(folder.journal_path))
     result, snapshot = conclusion.draw(checkpoint, read_telemetry(folder.telemetry_path))
     written: dict[str, Path] = {}
     try:

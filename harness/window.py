@@ -22,11 +22,15 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
         end_ns: First instant after it; None where the last answer ends the run.
         fixed: Whether time alone ends it. If a number of requests may, the window closes with the last
             answer where that comes earlier.
+        warmup_requests: The first so many requests are warm-up; ``start_ns`` is known after the run.
+        auto_warmup: Likewise, by the times of the run.
     """
 
     start_ns: int = 0
     end_ns: int | None = None
     fixed: bool = False
+    warmup_requests: int = 0
+    auto_warmup: bool = False
 
     def contains(self, at_ns: int) -> bool:
         """Whether that instant lies inside."""
@@ -53,4 +57,10 @@ def window_of(schedule: Schedule) -> Window:
     """The window that a schedule asks for."""
     end_ns = None if schedule.duration_ns is None else schedule.duration_ns - schedule.cooldown_ns
     fixed = end_ns is not None and schedule.num_requests is None
-    return Window(start_ns=schedule.warmup_ns, end_ns=end_ns, fixed=fixed)
+    return Window(
+        start_ns=schedule.warmup_ns,
+        end_ns=end_ns,
+        fixed=fixed,
+        warmup_requests=schedule.warmup_requests,
+        auto_warmup=schedule.auto_warmup,
+    )

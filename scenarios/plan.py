@@ -33,9 +33,17 @@ def plan(load: Arrivals, source: PromptSource, sampling: Sampling, *, endpoint: 
         )
     times = load.times(generator(seed, "arrivals"))
     bodies = sampling.bodies(generator(seed, "sampling"))
+    cancels = load.cancels(generator(seed, "cancel"))
+    each = zip(times, stream.prompts, bodies, cancels, strict=False)
     arrivals = (
-        Arrival(index=index, due_ns=due_ns, prompt=prompt, sampling=_limit(prompt, body))
-        for index, (due_ns, prompt, body) in enumerate(zip(times, stream.prompts, bodies, strict=False))
+        Arrival(
+            index=index,
+            due_ns=due_ns,
+            prompt=prompt,
+            sampling=_limit(prompt, body),
+            cancel_after_ns=cancel_ns,
+        )
+        for index, (due_ns, prompt, body, cancel_ns) in enumerate(each)
     )
     return load.plan(
         arrivals, _total(load.num_requests, stream), (*stream.notes, *_repeats(load.num_requests, stream))

@@ -50,9 +50,11 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
         prompt: What is asked.
         sampling: Extra body fields (``max_tokens``, ``temperature``, ``ignore_eos``, ...), merged
             over the endpoint's defaults.
+        cancel_after_ns: The client gives the request up so long after its sending; None to wait.
     """
 
     index: int
     due_ns: int | None
     prompt: Prompt
     sampling: dict[str, Any]
+    cancel_after_ns: int | None = None

@@ -9,6 +9,20 @@ import msgspec
 from scenarios.request import Arrival
 
 
+class StopLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """When to end a run before its time.
+
+    Attributes:
+        error_share: More failures than this share of the requests that have ended; None for no limit.
+        min_ended: So many must have ended before that counts.
+        in_flight: So many requests in flight; None for no limit.
+    """
+
+    error_share: float | None = None
+    min_ended: int = 1
+    in_flight: int | None = None
+
+
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     """Arrivals in order, with the limits of the run.
 
@@ -24,8 +38,11 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         num_requests: Number of requests in all. None where only the duration ends the run.
         planned_rate: Open loop: mean arrivals per second as asked for.
         warmup_ns: Requests due earlier than this are sent and not measured.
+        warmup_requests: The first so many requests are sent and not measured.
+        auto_warmup: The end of warm-up is found from the run itself.
         cooldown_ns: Likewise for the end: the last part of ``duration_ns``.
         grace_ns: How long requests in flight may go on after the last arrival; then they are cut.
+        stop: Limits that end the run early.
         notes: What a reader of the report must know about the plan: repeated prompts, units of length.
     """
 
@@ -38,6 +55,9 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     num_requests: int | None = None
     planned_rate: float | None = None
     warmup_ns: int = 0
+    warmup_requests: int = 0
+    auto_warmup: bool = False
     cooldown_ns: int = 0
     grace_ns: int = 30_000_000_000
+    stop: StopLimits = StopLimits()
     notes: tuple[str, ...] = ()

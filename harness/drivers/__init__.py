@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from harness.digest import Digest
+from harness.drivers.brake import Brake
 from harness.drivers.facts import LoadFacts
 from harness.drivers.load import Load
 
@@ -36,7 +37,8 @@ async def generate(
     """Send the schedule and hand over a ``Record`` for each request that was begun.
 
     Returns once every request has ended and every record has been handed over. Requests still in
-    flight when the grace period is over, or when ``stop`` is set, end as ``cut``.
+    flight when the grace period is over, or when ``stop`` is set, end as ``cut``. A limit of
+    ``schedule.stop`` ends the sending early; the grace period begins then.
 
     Args:
         schedule: What to send when. Its arrivals are consumed.
@@ -52,8 +54,14 @@ async def generate(
     driver = importlib.import_module(f"harness.drivers.{schedule.loop}_loop")
     facts = facts if facts is not None else LoadFacts()
     facts.begin(schedule.planned_rate)
-    digest = Digest(client, on_record, origin_ns=facts.started_ns, samples=samples)
-    load = Load(schedule, client, digest, facts, stop)
+    brake = Brake(schedule.stop, facts)
+
+    def keep(record: Record) -> None:
+        on_record(record)
+        brake.ended(record)
+
+    digest = Digest(client, keep, origin_ns=facts.started_ns, samples=samples)
+    load = Load(schedule, client, digest, facts, stop, brake)
     try:
         await load.run(driver.drive)
     finally:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from typing import TYPE_CHECKING
 
+from harness.drivers.backoff import Backoff
 from harness.drivers.pacer import Pacer
 
 if TYPE_CHECKING:
@@ -15,8 +17,9 @@ if TYPE_CHECKING:
 async def drive(load: Load) -> None:
     """Keep ``concurrency`` requests in flight until the schedule, its count or its duration is over.
 
-    Slot i opens at i x ``ramp_ns`` / ``concurrency`` after the start. Returns when nothing more will be
-    sent; requests still in flight then have the grace period.
+    A slot whose request got no reply at all waits before its next: a port where nobody listens refuses ten
+    thousand a second. Slot i opens at i x ``ramp_ns`` / ``concurrency`` after the start. Returns when
+    nothing more will be sent; requests still in flight then have the grace period.
     """
     over = asyncio.Event()
     pacer = Pacer()
@@ -35,12 +38,16 @@ async def drive(load: Load) -> None:
 
 
 async def _slot(load: Load, over: asyncio.Event) -> None:
-    while not over.is_set() and not load.too_late:
+    backoff = Backoff()
+    while not over.is_set() and not load.too_late and not load.is_stopped:
         due_ns = time.monotonic_ns()
         prepared = next(load.arrivals, None)
         if prepared is None:
             break
-        await load.send(prepared, due_ns)
+        wait_s = backoff.wait_s(replied=await load.send(prepared, due_ns))
+        if wait_s:
+            load.facts.num_backoffs += 1
+            await _over_within(over, wait_s)
     over.set()
 
 
@@ -48,9 +55,12 @@ async def _end_of_time(load: Load, over: asyncio.Event) -> None:
     """Say when the duration is over, even while every slot waits for an answer."""
     if load.last_send_ns is None:
         return
-    remaining_s = (load.last_send_ns - time.monotonic_ns()) / 1e9
-    try:
-        async with asyncio.timeout(remaining_s):
+    await _over_within(over, (load.last_send_ns - time.monotonic_ns()) / 1e9)
+    over.set()
+
+
+async def _over_within(over: asyncio.Event, seconds: float) -> None:
+    """Wait until it is over, no longer than that."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
             await over.wait()
-    except TimeoutError:
-        over.set()

@@ -19,6 +19,8 @@ class LoadFacts:
         in_flight_by_second: Largest number in flight in each second of the run.
         dropped_arrivals: Arrivals that were due and never sent: the cap on requests in flight held
             them back until the grace period was over.
+        num_backoffs: Times that a slot of a closed loop waited because the server had not replied.
+        stop_reason: Which limit ended the run early; None while none did.
         nominal_rate: The rate that the schedule was made for, requests per second.
     """
 
@@ -30,6 +32,8 @@ class LoadFacts:
         self.in_flight = 0
         self.in_flight_by_second: list[int] = []
         self.dropped_arrivals = 0
+        self.num_backoffs = 0
+        self.stop_reason: str | None = None
         self.nominal_rate: float | None = None
         self._due_span: list[int] = []
         self._sent_span: list[int] = []

@@ -7,13 +7,18 @@ import itertools
 import time
 from typing import TYPE_CHECKING
 
+from harness.record import CANCELLED
+from harness.timeline import End
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
     from typing import Any
 
     from harness.client import Client, Prepared
     from harness.digest import Digest
+    from harness.drivers.brake import Brake
     from harness.drivers.facts import LoadFacts
+    from harness.exchange import Exchange
     from scenarios.schedule import Schedule
 
 
@@ -28,7 +33,13 @@ class Load:
     """
 
     def __init__(
-        self, schedule: Schedule, client: Client, digest: Digest, facts: LoadFacts, stop: asyncio.Event
+        self,
+        schedule: Schedule,
+        client: Client,
+        digest: Digest,
+        facts: LoadFacts,
+        stop: asyncio.Event,
+        brake: Brake,
     ) -> None:
         self.schedule = schedule
         self.facts = facts
@@ -39,6 +50,7 @@ class Load:
         self._client = client
         self._digest = digest
         self._stop = stop
+        self._brake = brake
         self._tasks: set[asyncio.Task[None]] = set()
         self._halted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         digest.on_failure = self._fail
@@ -56,19 +68,39 @@ class Load:
         """True once nothing may be sent any more."""
         return self.last_send_ns is not None and time.monotonic_ns() > self.last_send_ns
 
+    @property
+    def is_stopped(self) -> bool:
+        """True once a limit of the schedule has ended the sending."""
+        return self._brake.pulled.done()
+
     def drop_rest(self) -> None:
         """Count the arrival in hand and all that follow as dropped."""
         self.facts.dropped_arrivals += 1 + sum(1 for _ in self.arrivals)
 
-    async def send(self, prepared: Prepared, due_ns: int) -> None:
-        """Send one request and return when its exchange is over, however it ended."""
+    async def send(self, prepared: Prepared, due_ns: int) -> bool:
+        """Send one request and return when its exchange is over, however it ended.
+
+        Returns:
+            Whether the server replied, be it with an error.
+        """
         exchange = self._digest.open(prepared, due_ns)
         self.facts.sending(due_ns)
+        self._brake.begun()
         try:
-            await self._client.transport.exchange(prepared.request, exchange)
+            await self._exchange(prepared, exchange)
         finally:
             self.facts.ended()
             self._digest.finish(exchange)
+        return exchange.status is not None or exchange.end is End.CUT
+
+    async def _exchange(self, prepared: Prepared, exchange: Exchange) -> None:
+        """Let the transport do it, and give up in time where that is asked for."""
+        after_ns = prepared.arrival.cancel_after_ns
+        try:
+            async with asyncio.timeout(None if after_ns is None else after_ns / 1e9):
+                await self._client.transport.exchange(prepared.request, exchange)
+        except TimeoutError:
+            exchange.detail = CANCELLED if exchange.end is End.CUT else exchange.detail
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run ``work`` as a part of this load: awaited in the grace period, then cut."""
@@ -83,21 +115,25 @@ class Load:
         driving = asyncio.ensure_future(drive(self))
         driving.add_done_callback(self._done)
         try:
-            await self._wait((driving,), stopping, None)
-            await self._wait(tuple(self._tasks), stopping, self.schedule.grace_ns / 1e9)
+            await self._wait((driving,), (stopping, self._brake.pulled), None)
+            await self._cut((driving,))
+            await self._wait(tuple(self._tasks), (stopping,), self.schedule.grace_ns / 1e9)
         finally:
             await self._cut((stopping, driving, *self._tasks))
         if self._halted.done():
             self._halted.result()
 
     async def _wait(
-        self, tasks: Iterable[asyncio.Future[None]], stopping: asyncio.Future[Any], timeout_s: float | None
+        self,
+        tasks: Iterable[asyncio.Future[None]],
+        signals: Iterable[asyncio.Future[Any]],
+        timeout_s: float | None,
     ) -> None:
-        if not tasks or stopping.done() or self._halted.done():
+        signals = {*signals, self._halted}
+        if not tasks or any(signal.done() for signal in signals):
             return
         all_done = asyncio.ensure_future(asyncio.wait(tasks))
-        ends = {all_done, stopping, self._halted}
-        await asyncio.wait(ends, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({all_done, *signals}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
         await self._cut((all_done,))
 
     async def _cut(self, tasks: Iterable[asyncio.Future[Any]]) -> None:

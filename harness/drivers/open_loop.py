@@ -26,6 +26,8 @@ async def drive(load: Load) -> None:
         for prepared in load.arrivals:
             due_ns = load.start_ns + (prepared.due_ns or 0)
             await pacer.until(due_ns)
+            if load.is_stopped:
+                return
             if load.too_late or not await slots.take(load.last_send_ns):
                 load.drop_rest()
                 return

@@ -28,10 +28,13 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import structs
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
+from scenarios.cancellation import Cancellation
 from scenarios.durations import Duration, format_duration
 from scenarios.kinds import Kinds
-from scenarios.schedule import Schedule
+from scenarios.schedule import Schedule, StopLimits
 from scenarios.section import Section, fault
+from scenarios.stop import DEFAULT_AFTER, Stop
+from scenarios.warm_up import AUTO, WarmUp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,17 +51,24 @@ class Arrivals(Section, ABC):
         arrivals: Name of the process.
         duration: Nothing is sent later than this after the start.
         requests: Number of requests in all. With both, whichever comes first ends the run.
-        warmup: Requests due earlier are sent and not measured.
+        warmup: Requests due earlier are sent and not measured. ``auto`` finds from the run itself when its
+            times had become steady.
+        warmup_requests: The first so many are sent and not measured.
         cooldown: Requests due in this last part of ``duration`` are sent and not measured.
         grace: How long requests in flight may go on after the last arrival before they are cut.
+        cancel: Some requests are given up on purpose.
+        stop: What ends the run early.
     """
 
     arrivals: str
     duration: Duration | None = None
     requests: int | None = Field(None, ge=1)
-    warmup: Duration = 0
+    warmup: WarmUp = 0
+    warmup_requests: int = Field(0, ge=0)
     cooldown: Duration = 0
     grace: Duration = 30_000_000_000
+    cancel: Cancellation | None = None
+    stop: Stop | None = None
 
     @abstractmethod
     def due_ns(self, rng: Generator) -> Iterator[int | None]:
@@ -74,6 +84,16 @@ class Arrivals(Section, ABC):
         """Number of requests; None where only the time ends the run."""
         return self.requests
 
+    @property
+    def warmup_ns(self) -> int:
+        """The part of the warm-up that is known before the run."""
+        return 0 if self.warmup == AUTO else self.warmup
+
+    @property
+    def most_in_flight(self) -> int | None:
+        """Requests in flight at most; None for no cap."""
+        return None
+
     @model_validator(mode="after")
     def _check_limits(self) -> Arrivals:
         if self.duration == 0:
@@ -82,10 +102,29 @@ class Arrivals(Section, ABC):
             raise fault("has no end; give duration: 30s, or requests: 100, or both")
         if self.cooldown and self.end_ns is None:
             raise fault("cooldown is the last part of duration; give a duration too")
-        if self.end_ns is not None and self.warmup + self.cooldown >= self.end_ns:
-            unmeasured = format_duration(self.warmup + self.cooldown)
+        if self.end_ns is not None and self.warmup_ns + self.cooldown >= self.end_ns:
+            unmeasured = format_duration(self.warmup_ns + self.cooldown)
             raise fault(f"warmup and cooldown ({unmeasured}) leave nothing of duration to measure")
         return self
+
+    @model_validator(mode="after")
+    def _check_warmup(self) -> Arrivals:
+        if self.warmup and self.warmup_requests:
+            raise fault("warmup and warmup_requests both end the warm-up; give one of them")
+        if self.num_requests is not None and self.warmup_requests >= self.num_requests:
+            raise fault(f"warmup_requests takes all {self.num_requests} requests; nothing is measured")
+        return self
+
+    @model_validator(mode="after")
+    def _check_stop(self) -> Arrivals:
+        limit, cap = self.stop.in_flight if self.stop else None, self.most_in_flight
+        if limit is not None and cap is not None and limit > cap:
+            raise fault(f"stop.in_flight {limit} is never reached: no more than {cap} are in flight")
+        return self
+
+    def cancels(self, rng: Generator) -> Iterator[int | None]:
+        """For each request how long after its sending it is given up, ns; None for never."""
+        return itertools.repeat(None) if self.cancel is None else self.cancel.delays(rng)
 
     def times(self, rng: Generator) -> Iterator[int | None]:
         """Due times up to the limits."""
@@ -100,9 +139,12 @@ class Arrivals(Section, ABC):
             loop="closed",
             duration_ns=self.end_ns,
             num_requests=num_requests,
-            warmup_ns=self.warmup,
+            warmup_ns=self.warmup_ns,
+            warmup_requests=self.warmup_requests,
+            auto_warmup=self.warmup == AUTO,
             cooldown_ns=self.cooldown,
             grace_ns=self.grace,
+            stop=_limits(self.stop),
             notes=notes,
         )
 
@@ -125,13 +167,18 @@ class OpenLoop(Arrivals):
     def planned_rate(self) -> float:
         """Mean arrivals per second as asked for."""
 
+    @property
+    def most_in_flight(self) -> int | None:
+        """The cap."""
+        return self.max_in_flight
+
     @model_validator(mode="after")
     def _check_measured(self) -> OpenLoop:
-        unmeasured = self.planned_rate * self.warmup / 1e9
+        unmeasured = self.planned_rate * self.warmup_ns / 1e9
         if self.num_requests is not None and self.num_requests - unmeasured < 1:
             raise fault(f"warmup lasts as long as all {self.num_requests} requests; nothing is measured")
         if self.end_ns is not None:
-            measured = self.end_ns - self.warmup - self.cooldown
+            measured = self.end_ns - self.warmup_ns - self.cooldown
             if self.planned_rate * measured < 1e9:
                 length = format_duration(measured)
                 raise fault(f"less than one request falls into the {length} that are measured")
@@ -143,6 +190,13 @@ class OpenLoop(Arrivals):
         return structs.replace(
             schedule, loop="open", max_in_flight=self.max_in_flight, planned_rate=self.planned_rate
         )
+
+
+def _limits(stop: Stop | None) -> StopLimits:
+    if stop is None:
+        return StopLimits()
+    min_ended = stop.after or DEFAULT_AFTER
+    return StopLimits(error_share=stop.error_share, min_ended=min_ended, in_flight=stop.in_flight)
 
 
 kinds: Kinds[Arrivals] = Kinds(__name__, "arrivals", Arrivals)  # type: ignore[type-abstract]  # only its subclasses are made

@@ -39,6 +39,11 @@ class Closed(Arrivals):
             raise fault("ramp must be shorter than duration")
         return self
 
+    @property
+    def most_in_flight(self) -> int:
+        """One for each slot."""
+        return self.concurrency
+
     def due_ns(self, rng: Generator) -> Iterator[None]:  # noqa: ARG002 (nothing here is left to chance)
         """No times: the slots decide."""
         return itertools.repeat(None)

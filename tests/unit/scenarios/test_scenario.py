@@ -157,7 +157,7 @@ def _allowed_misses(condition: str) -> float:
 def test_library_scenario_has_enough_requests_to_pass(name: str) -> None:
     """Without a miss, n requests prove a share p of them with confidence c where (1 - p)**n <= 1 - c."""
     scenario = load_scenario(name)
-    measured = [a for a in scenario.schedule().arrivals if (a.due_ns or 0) >= scenario.load.warmup]
+    measured = [a for a in scenario.schedule().arrivals if (a.due_ns or 0) >= scenario.load.warmup_ns]
     conditions = [condition for each in scenario.thresholds.values() for condition in each]
     for condition in conditions:
         assert (1 - _allowed_misses(condition)) ** len(measured) <= 1 - scenario.confidence, condition

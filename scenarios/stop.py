@@ -1,0 +1,45 @@
+"""When to end a run before its time."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Final
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from scenarios.rates import Share
+from scenarios.section import Section, fault
+
+DEFAULT_AFTER: Final = 20
+_REQUESTS: Final = re.compile(r"(\d{1,9})(?:\s*requests?)?", re.ASCII)
+
+
+def _parse_count(value: object) -> object:
+    match = _REQUESTS.fullmatch(value.strip()) if isinstance(value, str) else None
+    if isinstance(value, str) and match is None:
+        raise fault(f"{value!r} is no number of requests; write 20 or 20 requests")
+    return int(match[1]) if match else value
+
+
+class Stop(Section):
+    """Limits beyond which going on would teach nothing more. The first that is passed ends the run.
+
+    Attributes:
+        error_share: More failures than this share of all requests that have ended.
+        after: So many requests must have ended before ``error_share`` counts; 20 if left out.
+        in_flight: So many requests in flight: the server can't keep up.
+    """
+
+    error_share: Share | None = None
+    after: Annotated[int | None, BeforeValidator(_parse_count)] = Field(None, ge=1)
+    in_flight: int | None = Field(None, ge=1)
+
+    @model_validator(mode="after")
+    def _check_any(self) -> Stop:
+        if self.error_share is None and self.in_flight is None:
+            raise fault("needs error_share: 50%, or in_flight: 2000, or both")
+        if self.after is not None and self.error_share is None:
+            raise fault("after belongs to error_share; for example {error_share: 50%, after: 20 requests}")
+        if self.error_share == 1:
+            raise fault("error_share: more than 100 % never fail; give less")
+        return self
