@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING, Self, TypeAlias
 
@@ -93,7 +94,9 @@ class TelemetryLog:
         Raises:
             OSError: It can't be written.
         """
-        os.write(self._file, self._encoder.encode(line) + b"\n")
+        data = self._encoder.encode(line) + b"\n"
+        if os.write(self._file, data) < len(data):  # nothing may follow the beginning of a line
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def add(self, line: Reading | Fault) -> None:
         """Put a line on disk whose ``at_ns`` is monotonic time.
