@@ -6,6 +6,7 @@ token per second.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 _STEP: Final = {Unit.NS: 1_000.0, Unit.TOKENS: 1.0, Unit.TOKENS_PER_SECOND: 0.001}
 """One histogram unit in the metric's unit."""
-_BATCH: Final = 64
 _NO_REQUEST: Final = "no request succeeded inside the measured window"
 
 
@@ -45,7 +45,8 @@ class Recorder:
         self._columns = {series: Column(series) for series in all_series(loop)}
         if loop != "open":
             self._columns.pop(Series("schedule_lag"))
-        self._num_buffered = 0
+        self._num_added = 0
+        self._turns = itertools.cycle(self._columns.values())
 
     def add(self, record: Record) -> None:
         """Count the values of a request that succeeded and was due inside the window; ignore any other."""
@@ -53,9 +54,9 @@ class Recorder:
             return
         for column in self._columns.values():
             column.add(record)
-        self._num_buffered += 1
-        if self._num_buffered >= _BATCH:
-            self._flush()
+        self._num_added += 1
+        if self._num_added % 2 == 0:  # one by one: all at once would hold up the event loop
+            next(self._turns).flush()
 
     def merge(self, other: Recorder) -> None:
         """Add all that ``other`` counted, without loss: as if one recorder had seen every request."""
@@ -74,7 +75,6 @@ class Recorder:
     def _flush(self) -> None:
         for column in self._columns.values():
             column.flush()
-        self._num_buffered = 0
 
 
 class Column:

@@ -20,10 +20,15 @@ _US: Final = 1_000
 
 
 class SliceHistograms:
-    """One histogram a slice, made when there is something for it, filled in bulk."""
+    """One histogram a slice, made when there is something for it, filled in bulk.
+
+    Slices that have become one keep their histograms apart until ``tidy`` has got to them: to merge all at
+    once would hold up the event loop.
+    """
 
     def __init__(self, size: int) -> None:
-        self._slots: list[Histogram | None] = [None] * size
+        self._slots: list[list[Histogram]] = [[] for _ in range(size)]
+        self._crowded: list[list[Histogram]] = []
         self._at_ns: list[np.ndarray[Any, Any]] = []
         self._values: list[np.ndarray[Any, Any]] = []
 
@@ -48,20 +53,40 @@ class SliceHistograms:
         values = np.rint(np.concatenate(self._values) / _US).astype(np.int64)
         self._at_ns, self._values = [], []
         for slot, each in _groups(slots, values):
-            histogram = self._slots[slot] = self._slots[slot] or Histogram()
+            slices = self._slots[slot]
+            if not slices:
+                slices.append(Histogram())
+            histogram = slices[0]
             histogram.record_many(each[(each >= 0) & (each <= histogram.layout.highest)])
 
     def pair(self) -> None:
         """Make one slice of every two."""
         pairs = zip(self._slots[::2], self._slots[1::2], strict=True)
-        merged = [_merged(*pair) for pair in pairs]
-        self._slots = merged + [None] * len(merged)
+        joined = [one + other for one, other in pairs]
+        self._slots = joined + [[] for _ in joined]
+        self._crowded = [each for each in joined if len(each) > 1]
+
+    def tidy(self) -> None:
+        """Merge two histograms of one slice, if there are any such."""
+        if self._crowded:
+            if len(self._crowded[-1]) > 1:  # or else ``percentiles`` has done it
+                self._tidy(self._crowded[-1])
+            if len(self._crowded[-1]) <= 1:
+                self._crowded.pop()
+
+    @staticmethod
+    def _tidy(slices: list[Histogram]) -> None:
+        last = slices.pop()
+        slices[0].merge(last)
 
     def percentiles(self, slot: int) -> tuple[Percentile, ...]:
         """Of one slice, in ns; empty where it has no sample."""
-        histogram = self._slots[slot]
-        if histogram is None or not histogram.n:
+        slices = self._slots[slot]
+        while len(slices) > 1:
+            self._tidy(slices)
+        if not slices or not slices[0].n:
             return ()
+        histogram = slices[0]
         return tuple(Percentile(p=p, value=histogram.percentile(p) * _US) for p in _PERCENTILES)
 
 
@@ -69,10 +94,3 @@ def _groups(slots: IntArray, values: IntArray) -> Iterator[tuple[int, IntArray]]
     order = np.argsort(slots, kind="stable")
     names, starts = np.unique(slots[order], return_index=True)
     yield from zip(names.tolist(), np.split(values[order], starts[1:]), strict=True)
-
-
-def _merged(one: Histogram | None, other: Histogram | None) -> Histogram | None:
-    if one is None or other is None:
-        return one or other
-    one.merge(other)
-    return one

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _FIRST_LENGTH_NS: Final = 50_000_000
 _MAX_SLICES: Final = 128
-_BATCH: Final = 64
 _COUNTS: Final = ("sent", "completed", "failed", "good", "output_tokens", "input_tokens")
 _TTFT, _ITL, _TPOT = metric("ttft"), metric("itl"), metric("tpot")
 
@@ -43,10 +42,12 @@ class Slices:
         self._ttft = SliceHistograms(max_slices)
         self._itl = SliceHistograms(max_slices)
         self._tpot = SliceHistograms(max_slices)
+        self._histograms = (self._ttft, self._itl, self._tpot)
         self._at_ns: list[IntArray] = []
         self._tokens: list[IntArray] = []
         self._sent_ns, self._done_ns = array("q"), array("q")
         self._last_ns = 0
+        self._num_added = 0
 
     def add(self, record: Record, *, good: bool) -> None:
         """Put a request where it belongs in time.
@@ -65,6 +66,7 @@ class Slices:
             self._done_ns.append(record.done_ns)
         if not record.outcome.failed:
             self._add_tokens(record)
+        self._tend()
 
     def _add_tokens(self, record: Record) -> None:
         at_ns, tokens = token_arrivals(record)
@@ -74,8 +76,6 @@ class Slices:
             self._count("input_tokens", record.chunk_ns[0], record.prompt_tokens or 0)
         if record.outcome.succeeded:
             self._add_latencies(record)
-        if len(self._tokens) >= _BATCH:
-            self._flush()
 
     def _add_latencies(self, record: Record) -> None:
         ttft = _TTFT.values(record, self._ttft_series.start_ns(record))
@@ -88,13 +88,28 @@ class Slices:
         if not isinstance(gaps, Missing):
             self._itl.add(self._at_ns[-1][1:], gaps, record.chunk_tokens[1:])
 
+    def _tend(self) -> None:
+        """Do a little of what has to be done now and then: all at once would hold up the event loop."""
+        self._num_added += 1
+        turn = self._num_added % 16
+        if turn == 0:
+            self._flush_tokens()
+        elif turn % 4 == 0:
+            self._histograms[turn // 4 - 1].flush(self.length_ns)
+        elif turn % 2:
+            for histograms in self._histograms:
+                histograms.tidy()
+
     def _flush(self) -> None:
+        self._flush_tokens()
+        for histograms in self._histograms:
+            histograms.flush(self.length_ns)
+
+    def _flush_tokens(self) -> None:
         if self._tokens:
             slots = np.concatenate(self._at_ns) // self.length_ns
             np.add.at(self._counts["output_tokens"], slots, np.concatenate(self._tokens))
             self._at_ns, self._tokens = [], []
-        for histograms in (self._ttft, self._itl, self._tpot):
-            histograms.flush(self.length_ns)
 
     def _count(self, name: str, at_ns: int, count: int) -> None:
         self._counts[name][at_ns // self.length_ns] += count
@@ -107,7 +122,7 @@ class Slices:
             self._flush()
             self.length_ns *= 2
             self._counts = {name: _paired(counts) for name, counts in self._counts.items()}
-            for histograms in (self._ttft, self._itl, self._tpot):
+            for histograms in self._histograms:
                 histograms.pair()
 
     def counts(self, name: str, start_ns: int, end_ns: int) -> IntArray:

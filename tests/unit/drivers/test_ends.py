@@ -12,11 +12,11 @@ import pytest
 from harness.drivers.backoff import Backoff
 from harness.record import Outcome
 from harness.timeline import End, Timeline
-from harness.transport import HttpRequest
 from scenarios.schedule import StopLimits
 from tests.unit.drivers.conftest import MS, PacedTransport, arrivals
 
 if TYPE_CHECKING:
+    from harness.transport import HttpRequest
     from tests.unit.drivers.conftest import Send
 
 LOOPS: list[dict[str, Any]] = [{"loop": "open"}, {"loop": "closed", "concurrency": 4}]

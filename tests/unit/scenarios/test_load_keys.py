@@ -37,7 +37,8 @@ def test_a_share_is_cancelled_the_same_each_time() -> None:
 
 def test_cancellation_moves_no_arrival() -> None:
     plain, some = _scenario(), _scenario(cancel={"share": 0.5, "after": "1s"})
-    for one, other in itertools.islice(zip(plain.schedule().arrivals, some.schedule().arrivals), 50):
+    pairs = zip(plain.schedule().arrivals, some.schedule().arrivals, strict=True)
+    for one, other in itertools.islice(pairs, 50):
         assert (one.due_ns, one.prompt) == (other.due_ns, other.prompt)
 
 

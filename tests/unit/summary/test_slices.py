@@ -58,6 +58,17 @@ def test_slices_grown_longer_equal_slices_long_from_the_start(make_record: MakeR
     assert _slices(records, 16).points() == _slices(records[::-1], 16).points()
 
 
+def test_looking_in_between_changes_nothing(make_record: MakeRecord) -> None:
+    """Slices that are being merged little by little show the same at any time."""
+    records = [make_record(i, due=97 * i, chunks=(50 + i % 50, 100, 170)) for i in range(600)]
+    slices = Slices(TTFT, 16)
+    for index, record in enumerate(records, start=1):
+        slices.add(record, good=True)
+        if index % 37 == 0:
+            assert slices.points() == _slices(records[:index][::-1], 16).points()
+    assert slices.points() == _slices(records, 16).points()
+
+
 def test_things_are_counted_when_they_happen(make_record: MakeRecord) -> None:
     late = make_record(due=0, chunks=(40, 260))
     failed = make_record(due=100, chunks=(), outcome="reset", done_ns=320_000_000)
