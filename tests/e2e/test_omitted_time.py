@@ -10,7 +10,7 @@ import pytest
 from support.timetable_process import TimetableProcess
 
 from harness import event_loop
-from harness.run import run
+from harness.run import report, run
 from scenarios.scenario import scenario_from
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ def test_auto_warm_up_leaves_out_a_slow_beginning(tmp_path: Path) -> None:
     done = _run(("--ttft", "20ms", "--freeze", "0+800ms"), tmp_path / "r", load)
     assert 0.6 < done.result.window_s[0] < 1.6
     assert any("MSER-5" in note for note in done.result.notes)
+    assert report(done.folder, reports=()).result == done.result
 
 
 def test_cancelled_requests_are_shown_beside(tmp_path: Path) -> None:
