@@ -10,7 +10,8 @@ from reports.text import one_line
 from reports.units import MISSING, against, duration, fixed, margin, quantity, scale_of
 
 if TYPE_CHECKING:
-    from reports.result import ErrorClass, MetricSummary, Rate, Result, RuleResult
+    from reports.result import ErrorClass, MetricSummary, Percentile, Rate, Result, RuleResult
+    from reports.units import Scale
 
 TITLES = {  # in the order in which tables show them
     "ttft": "Time to first token",
@@ -60,6 +61,7 @@ class MetricLine:
     unit: str
     n: str
     percentiles: tuple[str, ...]
+    intervals: tuple[str, ...]
     mean: str
     maximum: str
     client_error: str
@@ -144,11 +146,22 @@ def _metric_line(metric: MetricSummary, shown: tuple[float, ...], limits: list[f
         unit=scale.label,
         n=f"{metric.n:,}",
         percentiles=tuple(numbers[:-2]),
+        intervals=tuple(_percentile_interval(metric.percentile(p), scale) for p in shown),
         mean=numbers[-2],
         maximum=numbers[-1],
         client_error=_client_error(metric),
         reason="" if metric.n else metric.reason or "no samples",
     )
+
+
+def _percentile_interval(percentile: Percentile | None, scale: Scale) -> str:
+    """Both ends with a dash between them; an end that so few samples can't bound is left out."""
+    if percentile is None:
+        return ""
+    low, high = fixed([percentile.low, percentile.high], scale, [])
+    if percentile.high is None:
+        return "" if percentile.low is None else f"\u2265{low}"
+    return f"\u2264{high}" if percentile.low is None else f"{low}\u2013{high}"
 
 
 def rate_lines(result: Result) -> list[RateLine]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import asyncio
 import itertools
+import logging
 import math
 import time
 from collections.abc import AsyncIterator, Callable
@@ -15,6 +16,8 @@ from reference_server.engine.output_stream import OutputStream
 from reference_server.engine.request import EngineInfo, EngineOutput, EngineRequest, EngineStats
 
 RECENT_STEP_S = 1.0
+_CLOSED = "it was closed"
+_logger = logging.getLogger(__name__)
 
 StepListener = Callable[[EngineStats], None]
 
@@ -121,12 +124,14 @@ class LoopClient(EngineClient):
         """End live sequences as aborted, and refuse what comes after."""
         for request_id, stream in self._streams.items():
             stream.put(EngineOutput(request_id=request_id, finish_reason="abort"))
-        self._die("it was closed")
+        self._die(_CLOSED)
 
     def _die(self, reason: str) -> None:
         """Tell all who wait, once."""
         if self._death is not None:
             return
+        if reason != _CLOSED:
+            _logger.critical("the engine is dead: %s; restart the server", reason)
         self._death = EngineDeadError(reason)
         waiting = [future for future in (self._ready, *self._pings.values()) if future and not future.done()]
         for future in waiting:
