@@ -67,6 +67,10 @@ def _repeats(requests: int | None, stream: PromptStream) -> Iterator[str]:
         return
     wanted = "all requests" if requests is None else f"{requests} requests"
     if stream.repeats:
-        yield f"{available} prompts for {wanted}: repeated; a prefix cache may answer repeats faster"
+        yield f"{_prompts(available)} for {wanted}: repeated; a prefix cache may answer repeats faster"
     else:
-        yield f"{available} prompts for {wanted}: the run ends after the last prompt"
+        yield f"{_prompts(available)} for {wanted}: the run ends after the last prompt"
+
+
+def _prompts(number: int) -> str:
+    return "1 prompt" if number == 1 else f"{number} prompts"

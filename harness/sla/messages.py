@@ -28,7 +28,8 @@ def undecided(rule: Rule, finding: Finding, confidence: float) -> str:
     if finding.needed is None:
         return f"{head}; run longer, or move the limit away from what is measured"
     more = finding.needed - finding.n
-    return f"{head}; {more} more samples would decide ({finding.needed} in all) if they went on like this"
+    samples = "1 more sample" if more == 1 else f"{more} more samples"
+    return f"{head}; {samples} would decide ({finding.needed} in all) if they went on like this"
 
 
 def without_sample(rule: Rule, finding: Finding) -> str:
