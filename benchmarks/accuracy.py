@@ -62,9 +62,10 @@ def measure(streams: int, requests: int) -> dict[str, float]:
         )
         done = event_loop.run(run(scenario, base_url=url, result_dir=Path(folder), reports=()))
         log = [json.loads(line) for line in urlopen(f"{url}/timetable/log?after=0").read().splitlines()]
+        records = list(done.records)
         process.terminate()
     assert done.result.outcomes == {"ok": requests}, done.result.outcomes
-    assert all(record.output_tokens == len(record.chunk_ns) == TOKENS for record in done.records)
+    assert all(record.output_tokens == len(record.chunk_ns) == TOKENS for record in records)
     truth = {
         "ttft": np.array([line["token_ns"][0] - line["arrival_ns"] for line in log]),
         "chunk_gap": np.concatenate([np.diff(line["token_ns"]) for line in log]),
