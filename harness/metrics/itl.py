@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.metrics import NOT_STREAMED, ONE_CHUNK, Missing, TokenMetric, Unit, Values, gaps
+from harness.metrics import Missing, TokenMetric, Unit, Values
+from harness.metrics.chunk_gap import ChunkGap
 
 if TYPE_CHECKING:
     from harness.record import Record
+
+_CHUNK_GAP = ChunkGap()
 
 
 class InterTokenLatency(TokenMetric):
@@ -20,13 +23,8 @@ class InterTokenLatency(TokenMetric):
 
     def values(self, record: Record, start_ns: int) -> Values | Missing:
         """In ns, as many as there are tokens after the first chunk."""
-        del start_ns
-        if not record.streamed:
-            return NOT_STREAMED
-        if len(record.chunk_ns) < 2:
-            return ONE_CHUNK
-        chunk_gaps = gaps(record.chunk_ns)
-        if max(record.chunk_tokens) <= 1:
+        chunk_gaps = _CHUNK_GAP.values(record, start_ns)
+        if isinstance(chunk_gaps, Missing) or max(record.chunk_tokens) <= 1:
             return chunk_gaps
         tokens = np.maximum(np.array(record.chunk_tokens[1:], np.int64), 1)
-        return np.repeat(chunk_gaps / tokens, tokens)
+        return np.repeat(np.asarray(chunk_gaps) / tokens, tokens)
