@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from harness import wire
 from harness.pytest.building import build_scenario
 from harness.pytest.own_thread import OwnThread
+from harness.pytest.plainly import plainly, plainly_awaited
 from harness.pytest.run import Run
 from harness.pytest.settings import api_key, value_of
 from harness.pytest.spine import spine
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from harness.pytest.spine import FinishedRun
     from harness.sla.rule import Rule
     from scenarios.scenario import Scenario
+
+__tracebackhide__ = True
 
 
 class Load:
@@ -50,6 +53,7 @@ class Load:
         self._model = value_of(item.config, "model")
         self._is_async = inspect.iscoroutinefunction(getattr(item, "obj", None))
 
+    @plainly
     def __call__(
         self, source: str | Path | Scenario | Mapping[str, Any] | None = None, **keys: object
     ) -> Run | PendingRun:
@@ -108,6 +112,7 @@ class PendingRun:
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"no '{name}' yet: in an async test write run = await load(...)")
 
+    @plainly_awaited
     async def _waited(self) -> Run:
         return self._finish(await self._load.thread(self._scenario, self._folder).waited())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from harness.pytest.plainly import plainly
 from harness.sla.grammar import parse_key, parse_statistic, rule_from
 from harness.sla.judge import judge_rule
 from harness.sla.rule import Operator, Rule
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
     from harness.summary.snapshot import Snapshot
     from reports.result import ClientHealth, RuleResult
+
+__tracebackhide__ = True
 
 
 class Judge:
@@ -89,6 +92,7 @@ class Measured:
 
     __hash__ = None  # type: ignore[assignment]  # compares with texts, so no hash would fit
 
+    @plainly
     def __init__(self, key: str, statistic: str, judge: Judge) -> None:
         self._judge = judge
         metric, basis = parse_key(key)
@@ -127,6 +131,7 @@ class Measured:
     def __gt__(self, limit: object) -> Check:
         return self.compared(">", limit)
 
+    @plainly
     def compared(self, operator: str, limit: object) -> Check:
         """The comparison, judged.
 

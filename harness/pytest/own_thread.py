@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+__tracebackhide__ = True
+
 
 class OwnThread(Generic[T]):
     """Runs a coroutine to its end, once.

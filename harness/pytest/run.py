@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness import metrics
 from harness.pytest.measured import Judge, Measured
+from harness.pytest.plainly import plainly
 from harness.pytest.request import Request
 from harness.pytest.table import failure_text
 from harness.rates import UNITS
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from harness.summary.snapshot import Snapshot
     from reports.result import ErrorClass, Result, RuleResult, Verdict
     from scenarios.scenario import Scenario
+
+__tracebackhide__ = True
 
 
 class Run:
@@ -80,6 +83,7 @@ class Run:
         """The objectives of scenario and marker, then the comparisons that the test made."""
         return (*self.result.rules, *self._judge.said.values())
 
+    @plainly
     def check(self, **objectives: object) -> None:
         """Judge objectives, written as in the marker, all at once.
 
