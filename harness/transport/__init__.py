@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
+    from harness.receive_delays import ReceiveDelays
     from harness.target import Target
     from harness.timeline import Timeline
     from scenarios.timeouts import Timeouts
@@ -37,7 +38,13 @@ class HttpRequest(msgspec.Struct, frozen=True):
 
 
 class Transport(abc.ABC):
-    """Sends requests to one target."""
+    """Sends requests to one target.
+
+    Attributes:
+        receive_delays: How late it reads by the kernel's own stamps; None for one that can't tell.
+    """
+
+    receive_delays: ReceiveDelays | None = None
 
     @abc.abstractmethod
     async def exchange(self, request: HttpRequest, timeline: Timeline) -> None:

@@ -8,18 +8,26 @@ import time
 from typing import TYPE_CHECKING
 
 from harness.transport.connection import Connection
+from harness.transport.stamped_socket import StampedSocket, asks_for_stamps
 
 if TYPE_CHECKING:
+    from harness.receive_delays import ReceiveDelays
     from harness.target import Target
 
     Address = tuple[int, int, int, str, tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]]
 
 
 class Connector:
-    """Resolves the target's name once and connects as often as asked."""
+    """Resolves the target's name once and connects as often as asked.
 
-    def __init__(self, target: Target) -> None:
+    Args:
+        target: Whom to.
+        receive_delays: Learns from a share of the connections how late the harness reads them.
+    """
+
+    def __init__(self, target: Target, receive_delays: ReceiveDelays) -> None:
         self._target = target
+        self._receive_delays = receive_delays
         self._tls = target.tls_context()
         self._addresses: list[Address] = []
 
@@ -53,6 +61,10 @@ class Connector:
         raise failure
 
     async def _protocol(self, sock: socket.socket) -> Connection:
+        if self._tls is None and self._receive_delays.takes_next() and asks_for_stamps(sock):
+            connection = Connection(sock, is_plain=True)
+            StampedSocket(sock, connection, self._receive_delays)
+            return connection
         try:
             _, connection = await asyncio.get_running_loop().create_connection(
                 lambda: Connection(sock, is_plain=self._tls is None),

@@ -6,6 +6,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
+from harness.receive_delays import ReceiveDelays
 from harness.timeline import End
 from harness.transport import HttpRequest, Transport
 from harness.transport.connection import Answered, Connection
@@ -24,7 +25,8 @@ class RawTransport(Transport):
 
     def __init__(self, target: Target, timeouts: Timeouts) -> None:
         self._timeouts = timeouts
-        self._connector = Connector(target)
+        self.receive_delays = ReceiveDelays()
+        self._connector = Connector(target, self.receive_delays)
         self._idle: list[Connection] = []
         headers = {"Host": target.authority, "User-Agent": "tokenpace", "Accept-Encoding": "identity"}
         lower = {name.lower() for name in target.headers}

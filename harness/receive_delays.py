@@ -1,0 +1,74 @@
+"""How late stamps really were: the kernel's own receive time against ours, on a share of the connections."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Final
+
+import numpy as np
+
+from reports.histogram import Histogram
+
+CONNECTIONS_PER_SAMPLE: Final = 8
+_MAX_PENDING: Final = 4_096
+_STEP_NS: Final = 1_000_000
+
+
+class ReceiveDelays:
+    """The time between the kernel's receipt of a segment and the harness's stamp of it.
+
+    The kernel stamps by the wall clock. Both ends of a delay are therefore read from the wall clock, one
+    right beside the monotonic one, and a delay during which the two drifted apart (the clock was set) is left
+    out. A read that held several segments has the stamp of the last; what its first one waited is not
+    known from it, but the event loop's probe knows.
+
+    The first connection is sampled, and then one at random of every eight, so that neither one stream nor the
+    order in which a server serves its streams has a say.
+
+    Attributes:
+        num_unstamped: Reads to which the kernel gave no stamp, such as the first of a connection.
+    """
+
+    def __init__(self) -> None:
+        self.num_unstamped = 0
+        self._histogram = Histogram()
+        self._pending: list[int] = []
+        self._wall_ahead_ns = time.time_ns() - time.monotonic_ns()
+        self._chance = random.Random()
+        self._num_connections = 0
+        self._chosen = 0
+
+    def takes_next(self) -> bool:
+        """Whether the connection that is opened next is one of the sample."""
+        at = self._num_connections
+        if at and (at - 1) % CONNECTIONS_PER_SAMPLE == 0:
+            self._chosen = at + self._chance.randrange(CONNECTIONS_PER_SAMPLE)
+        self._num_connections += 1
+        return at == self._chosen
+
+    def note(self, kernel_ns: int) -> None:
+        """The kernel stamped ``kernel_ns`` (wall clock) on what was read just now."""
+        now_ns, monotonic_ns = time.time_ns(), time.monotonic_ns()
+        ahead_ns = now_ns - monotonic_ns
+        was_set = abs(ahead_ns - self._wall_ahead_ns) > _STEP_NS
+        self._wall_ahead_ns = ahead_ns
+        if was_set:
+            return
+        self._pending.append(now_ns - kernel_ns)
+        if len(self._pending) >= _MAX_PENDING:
+            self._count()
+
+    def note_unstamped(self) -> None:
+        """What was read just now has no stamp."""
+        self.num_unstamped += 1
+
+    def histogram(self) -> Histogram:
+        """All delays, in us, up to date until the next ``note``."""
+        self._count()
+        return self._histogram
+
+    def _count(self) -> None:
+        delays_us = np.array(self._pending, np.int64) // 1_000
+        self._pending = []
+        self._histogram.record_many(delays_us.clip(0, self._histogram.layout.highest))
