@@ -127,7 +127,8 @@ class ResultFolder:
         """
         folder = cls(path.parent if path.is_file() else path)
         if not folder.manifest_path.is_file():
-            raise ResultFolderError(f"{path} is no result folder: it has no manifest.json")
+            fault = "it has no manifest.json" if path.exists() else "there is nothing of that name"
+            raise ResultFolderError(f"{path} is no result folder: {fault}")
         return folder
 
     def save(self, document: Manifest | Checkpoint) -> None:

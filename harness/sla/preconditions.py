@@ -44,8 +44,8 @@ def _demand_objectives(rule: Rule, rules: tuple[Rule, ...]) -> None:
 def _demand_values(rule: Rule, loop: str, streaming: bool) -> None:
     if not streaming and metrics.metric(rule.metric).needs_stream:
         raise RuleError(
-            f"'{rule}': an answer in one piece has no {rule.metric}; "
-            "ask for a stream, or set an objective on e2e"
+            f"'{rule}': this endpoint answers in one piece, which has no {rule.metric}; "
+            "set an objective on e2e, or use an endpoint that streams"
         )
     if rule.metric == "schedule_lag" and loop != "open":
         raise RuleError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from reference_server.api.errors import ApiError
 from reference_server.api.usage import Usage, make_usage
-from reference_server.engine.client import EngineClient, EngineDeadError
+from reference_server.engine.client import EngineClient, EngineDeadError, EngineGoneError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -56,7 +56,7 @@ class Generation:
         """What is new, as it comes: None once when the engine has begun, then deltas. Closing it aborts.
 
         Raises:
-            ApiError: The engine failed; 500.
+            ApiError: The engine failed, 500; it had failed before, 503.
         """
         return self._follow(self.choices[0]) if len(self.choices) == 1 else self._follow_all()
 
@@ -75,7 +75,8 @@ class Generation:
                         break
         except EngineDeadError as error:
             choice.finish_reason = "error"
-            raise ApiError(500, f"The engine has stopped: {error}") from error
+            status = 503 if isinstance(error, EngineGoneError) else 500
+            raise ApiError(status, f"The engine has stopped: {error}") from error
         finally:
             self._note_end(choice)
 

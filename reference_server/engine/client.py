@@ -15,6 +15,10 @@ class EngineDeadError(RuntimeError):
     """The engine has stopped and will answer nothing more. The message says why."""
 
 
+class EngineGoneError(EngineDeadError):
+    """The engine had stopped before it was asked: nothing was begun."""
+
+
 class EngineClient(abc.ABC):
     """What the API may ask of an engine. All methods are called on the API's event loop."""
 
@@ -33,6 +37,7 @@ class EngineClient(abc.ABC):
         Closing the iterator early aborts the sequence and frees its blocks.
 
         Raises:
+            EngineGoneError: The engine was dead already.
             EngineDeadError: The engine died before the sequence was finished.
         """
 

@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Callable
 
-from reference_server.engine.client import EngineClient, EngineDeadError
+from reference_server.engine.client import EngineClient, EngineDeadError, EngineGoneError
 from reference_server.engine.messages import Abort, Add, Command, Dead, Ping, Pong, Ready, Reply, Step
 from reference_server.engine.output_stream import OutputStream
 from reference_server.engine.request import EngineInfo, EngineOutput, EngineRequest, EngineStats
@@ -130,7 +130,7 @@ class LoopClient(EngineClient):
         """Tell all who wait, once."""
         if self._death is not None:
             return
-        if reason != _CLOSED:
+        if reason != _CLOSED and not self._is_loading:
             _logger.critical("the engine is dead: %s; restart the server", reason)
         self._death = EngineDeadError(reason)
         waiting = [future for future in (self._ready, *self._pings.values()) if future and not future.done()]
@@ -140,6 +140,11 @@ class LoopClient(EngineClient):
         for stream in self._streams.values():
             stream.fail(self._death)
 
+    @property
+    def _is_loading(self) -> bool:
+        """Until then who starts it is told, and nobody else."""
+        return self._ready is not None and not self._ready.done()
+
     def _forget(self, request_id: str, *, abort: bool) -> None:
         del self._streams[request_id]
         if abort and self._death is None:
@@ -147,4 +152,4 @@ class LoopClient(EngineClient):
 
     def _require_life(self) -> None:
         if self._death is not None:
-            raise EngineDeadError(str(self._death))
+            raise EngineGoneError(str(self._death))

@@ -154,7 +154,7 @@ def test_C7_05_a_killed_engine_turns_health_to_503(start_server: Callable[..., A
     assert text.endswith("data: [DONE]\n\n")
     assert "the engine is dead" in server.log
     assert httpx.get(f"{server.base_url}/health").status_code == 503
-    assert httpx.post(f"{server.base_url}/v1/completions", json={"prompt": "x"}).status_code == 500
+    assert httpx.post(f"{server.base_url}/v1/completions", json={"prompt": "x"}).status_code == 503
     server.signal(signal.SIGTERM)
     assert server.wait() == 0
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 NEUTRAL: dict[str, tuple[Any, ...]] = {
-    "allowed_token_ids": ([],),
+    "allowed_token_ids": (),
     "audio": (),
     "bad_words": ([],),
     "best_of": (1,),

@@ -119,6 +119,7 @@ async def test_C6_01_C5_01_the_envelope_is_everywhere(
         ("response_format", {"type": "json_object"}),
         ("structured_outputs", {"regex": "a+"}),
         ("allowed_token_ids", [1]),
+        ("allowed_token_ids", []),
         ("bad_words", ["x"]),
         ("priority", 1),
     ],

@@ -32,7 +32,7 @@ async def test_C7_05_a_dead_engine_is_told_everywhere(start_api: Any, echo: Any)
     health = await api.http.get("/health")
     assert health.status_code == 503
     assert "a step went wrong" in health.json()["error"]["message"]
-    assert (await api.post("/v1/completions", prompt="a")).status_code == 500
+    assert (await api.post("/v1/completions", prompt="a")).status_code == 503
     assert (await api.http.get("/metrics")).status_code == 200
 
 

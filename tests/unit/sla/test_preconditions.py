@@ -11,7 +11,7 @@ from harness.sla.preconditions import demand_judgeable
 
 @pytest.mark.parametrize("metric", ["ttft", "ttfa", "itl", "chunk_gap", "tpot", "stall_max", "close_lag"])
 def test_A5_05_rule_on_tokens_without_a_stream_is_refused_at_start(metric: str) -> None:
-    with pytest.raises(RuleError, match=f"an answer in one piece has no {metric}; ask for a stream"):
+    with pytest.raises(RuleError, match=f"has no {metric}; set an objective on e2e"):
         demand_judgeable(rules_from({metric: ["p99 < 1s"]}), loop="open", streaming=False)
 
 
