@@ -152,7 +152,8 @@ def _locate(source: str | Path) -> Path:
         return path
     if path.suffix or len(path.parts) > 1:
         known = f"; the library has '{path.stem}'" if path.stem in library.names() else ""
-        raise ScenarioError(f"{path}: no such file{known}")
+        fault = "a folder; give a scenario file in it" if path.is_dir() else f"no such file{known}"
+        raise ScenarioError(f"{path}: {fault}")
     return library.find(source)
 
 
