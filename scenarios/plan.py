@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from scenarios.errors import ScenarioError
-from scenarios.request import Arrival, Prompt
+from scenarios.request import Arrival, LaterTurn
 from scenarios.seeds import generator
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from scenarios.arrivals import Arrivals
     from scenarios.prompts import PromptSource, PromptStream
+    from scenarios.request import FollowUp, Prompt
     from scenarios.sampling import Sampling
     from scenarios.schedule import Schedule
 
@@ -31,38 +32,67 @@ def plan(load: Arrivals, source: PromptSource, sampling: Sampling, *, endpoint: 
         raise ScenarioError(
             f"prompts: some are conversations, which the {endpoint} endpoint doesn't take; use endpoint: chat"
         )
-    times = load.times(generator(seed, "arrivals"))
-    bodies = sampling.bodies(generator(seed, "sampling"))
-    cancels = load.cancels(generator(seed, "cancel"))
-    each = zip(times, stream.prompts, bodies, cancels, strict=False)
-    arrivals = (
-        Arrival(
-            index=index,
-            due_ns=due_ns,
-            prompt=prompt,
-            sampling=_limit(prompt, body),
-            cancel_after_ns=cancel_ns,
+    if load.think_time is not None and not stream.multi_turn:
+        raise ScenarioError(
+            "load: think_time belongs to conversations, and these prompts are none; "
+            "use prompts: {source: conversation}, or take it out"
         )
-        for index, (due_ns, prompt, body, cancel_ns) in enumerate(each)
-    )
-    return load.plan(
-        arrivals, _total(load.num_requests, stream), (*stream.notes, *_repeats(load.num_requests, stream))
-    )
+    total = _total(load.num_requests, stream)
+    arrivals = Numbering(load, sampling, seed).arrivals(stream)
+    return load.plan(arrivals, total, (*stream.notes, *_repeats(load.num_requests, stream)))
 
 
-def _limit(prompt: Prompt, body: dict[str, Any]) -> dict[str, Any]:
+class Numbering:
+    """Puts prompts, times and body fields together, and numbers the requests.
+
+    The fields of a request depend on its number alone, whoever sends it and when.
+    """
+
+    def __init__(self, load: Arrivals, sampling: Sampling, seed: int) -> None:
+        self._times = load.times(generator(seed, "arrivals"))
+        self._bodies = sampling.bodies(generator(seed, "sampling"))
+        self._cancels = load.cancels(generator(seed, "cancel"))
+        self._think_times = load.think_times(generator(seed, "think_time"))
+        self._num_requests = 0
+
+    def arrivals(self, stream: PromptStream) -> Iterator[Arrival]:
+        """An arrival for each prompt, as long as there are times."""
+        for number, (due_ns, prompt) in enumerate(zip(self._times, stream.prompts, strict=False)):
+            yield Arrival(
+                **self._request(prompt),
+                due_ns=due_ns,
+                prompt=prompt,
+                conversation=number if stream.multi_turn else None,
+                later=tuple(self._later(each) for each in prompt.follow_ups),
+            )
+
+    def _later(self, follow_up: FollowUp) -> LaterTurn:
+        stated_ns = next(self._think_times)
+        think_ns = follow_up.think_ns or 0 if stated_ns is None else stated_ns
+        return LaterTurn(**self._request(follow_up), follow_up=follow_up, think_ns=think_ns)
+
+    def _request(self, asked: Prompt | FollowUp) -> dict[str, Any]:
+        index, self._num_requests = self._num_requests, self._num_requests + 1
+        return {
+            "index": index,
+            "sampling": _limit(asked, next(self._bodies)),
+            "cancel_after_ns": next(self._cancels),
+        }
+
+
+def _limit(asked: Prompt | FollowUp, body: dict[str, Any]) -> dict[str, Any]:
     """The scenario's own limit wins over that of the prompt's source."""
-    return body if prompt.max_tokens is None else {"max_tokens": prompt.max_tokens, **body}
+    return body if asked.max_tokens is None else {"max_tokens": asked.max_tokens, **body}
 
 
 def _total(requests: int | None, stream: PromptStream) -> int | None:
-    if stream.repeats or stream.num_prompts is None:
+    if stream.repeats or stream.num_requests is None:
         return requests
-    return min(requests or stream.num_prompts, stream.num_prompts)
+    return min(requests or stream.num_requests, stream.num_requests)
 
 
 def _repeats(requests: int | None, stream: PromptStream) -> Iterator[str]:
-    available = stream.num_prompts
+    available = stream.num_requests
     if available is None or (requests is not None and requests <= available):
         return
     wanted = "all requests" if requests is None else f"{requests} requests"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 from pydantic import Field
 
+from scenarios.conversation import num_requests
 from scenarios.errors import ScenarioError
 from scenarios.files import DataFile
 from scenarios.order import Order, in_order
@@ -60,6 +61,7 @@ class PromptFile(PromptSource):
         return PromptStream(
             prompts=in_order(usable, self.order, self.repeat, rng),
             num_prompts=len(usable),
+            num_turns=num_requests(usable),
             repeats=self.repeat,
             chat_only=any(prompt.messages is not None for prompt in usable),
             notes=(note,) if left_out else (),

@@ -28,7 +28,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         arrivals: In order of index (and of ``due_ns`` in an open loop). Can be iterated once. Lazy: an
-            endless closed loop has endless arrivals.
+            endless closed loop has endless arrivals. Conversations (``Arrival.later``) go on beyond
+            ``num_requests``: whoever sends them counts.
         loop: ``open`` (due times given) or ``closed`` (a fixed number of slots).
         concurrency: Closed loop: number of slots. None in an open loop.
         max_in_flight: Open loop: requests in flight at most; an arrival that must wait is late, and

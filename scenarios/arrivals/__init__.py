@@ -34,6 +34,7 @@ from scenarios.kinds import Kinds
 from scenarios.schedule import Schedule, StopLimits
 from scenarios.section import Section, fault
 from scenarios.stop import DEFAULT_AFTER, Stop
+from scenarios.think_time import ThinkTime
 from scenarios.warm_up import AUTO, WarmUp
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 class Arrivals(Section, ABC):
     """The keys that every load has.
 
+    What arrives is a request, or the first turn of a conversation; its later turns follow their answers.
+
     Attributes:
         arrivals: Name of the process.
         duration: Nothing is sent later than this after the start.
@@ -57,6 +60,8 @@ class Arrivals(Section, ABC):
         cooldown: Requests due in this last part of ``duration`` are sent and not measured.
         grace: How long requests in flight may go on after the last arrival before they are cut.
         cancel: Some requests are given up on purpose.
+        think_time: From the end of an answer to the next turn of its conversation. Wins over the times that a
+            data set has; without either the next turn is due at once.
         stop: What ends the run early.
     """
 
@@ -68,6 +73,7 @@ class Arrivals(Section, ABC):
     cooldown: Duration = 0
     grace: Duration = 30_000_000_000
     cancel: Cancellation | None = None
+    think_time: ThinkTime | None = None
     stop: Stop | None = None
 
     @abstractmethod
@@ -125,6 +131,11 @@ class Arrivals(Section, ABC):
     def cancels(self, rng: Generator) -> Iterator[int | None]:
         """For each request how long after its sending it is given up, ns; None for never."""
         return itertools.repeat(None) if self.cancel is None else self.cancel.delays(rng)
+
+    def think_times(self, rng: Generator) -> Iterator[int | None]:
+        """For each later turn its think time, ns; None for that of the data set."""
+        while True:
+            yield None if self.think_time is None else self.think_time.draw(rng)
 
     def times(self, rng: Generator) -> Iterator[int | None]:
         """Due times up to the limits."""

@@ -38,6 +38,8 @@ class PromptStream(msgspec.Struct, frozen=True, kw_only=True):
         num_prompts: How many there are before they begin anew or end; None where new ones never end.
         repeats: Whether they begin anew after ``num_prompts``, or end there.
         chat_only: Whether some are conversations, which only a chat endpoint takes.
+        num_turns: Requests that ``num_prompts`` make, all turns counted; None where each makes one.
+        multi_turn: Whether some go on after an answer (``Prompt.follow_ups``).
         notes: What a reader of the report must know about them.
     """
 
@@ -45,7 +47,14 @@ class PromptStream(msgspec.Struct, frozen=True, kw_only=True):
     num_prompts: int | None = None
     repeats: bool = False
     chat_only: bool = False
+    num_turns: int | None = None
+    multi_turn: bool = False
     notes: tuple[str, ...] = ()
+
+    @property
+    def num_requests(self) -> int | None:
+        """Requests before they begin anew or end."""
+        return self.num_prompts if self.num_turns is None else self.num_turns
 
 
 class PromptSource(Section, ABC):

@@ -1,0 +1,145 @@
+"""Conversations from a data set: JSONL with lists of messages, or ShareGPT's JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+from msgspec import structs
+from pydantic import Field
+
+from scenarios.errors import ScenarioError
+from scenarios.files import DataFile
+from scenarios.history import History
+from scenarios.prompt_files import PromptFile, decode, lines
+from scenarios.request import FollowUp, Message, Prompt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.random import Generator
+
+    from scenarios.prompts import PromptStream
+
+
+class ConversationFile(PromptFile):
+    """Each user message that an answer follows in the data, and the last one, is a turn.
+
+    Read are lines of ``{"messages": [{"role", "content"}]}`` or ``{"conversations": [{"from", "value"}]}``,
+    and a JSON list of such objects (ShareGPT). ``delay_ms`` beside a user message is the time from the answer
+    before to it, unless ``load.think_time`` says another. The length in words of the answer in the data is a
+    turn's ``max_tokens``. A conversation that doesn't begin with a user (after a system prompt) is left out.
+
+    Attributes:
+        history: ``live`` or ``scripted``: the answers of the data.
+        max_turns: Later turns are left out.
+    """
+
+    file: DataFile = Field(examples=["conversations.jsonl"])
+    history: History = "live"
+    max_turns: int | None = Field(None, ge=1)
+
+    def read(self) -> Iterator[Prompt]:
+        """A prompt for each conversation that has a turn."""
+        for place, said in self._conversations():
+            prompt = self._prompt(place, said)
+            if prompt is not None:
+                yield prompt
+
+    def open(self, rng: Generator) -> PromptStream:
+        """The usable conversations in order."""
+        stream = super().open(rng)
+        note = "conversation_file: max_tokens of a turn is the number of words of its answer in the data"
+        return structs.replace(stream, multi_turn=True, notes=(*stream.notes, note))
+
+    def _conversations(self) -> Iterator[tuple[str, Sequence[_Said]]]:
+        place, whole = f"prompts: {self.file}", self.file.read_bytes()
+        if whole.lstrip().startswith(b"["):
+            records = decode(place, whole, list[_Record])
+            yield from ((f"{place}[{index}]", each.said) for index, each in enumerate(records))
+        else:
+            yield from ((place, decode(place, text, _Record).said) for place, text in lines(self.file))
+
+    def _prompt(self, place: str, said: Sequence[_Said]) -> Prompt | None:
+        turns = list(_turns(place, said))[: self.max_turns]
+        if not turns:
+            return None
+        first, *later = turns
+        return Prompt(
+            messages=first.asked,
+            max_tokens=first.num_words,
+            follow_ups=tuple(
+                FollowUp(
+                    added=turn.asked,
+                    answer=before.answer if self.history == "scripted" else None,
+                    think_ns=turn.think_ns,
+                    max_tokens=turn.num_words,
+                )
+                for before, turn in zip(turns, later, strict=False)
+            ),
+        )
+
+
+class _Said(msgspec.Struct):
+    role: str | None = None
+    content: str | None = None
+    speaker: str | None = msgspec.field(name="from", default=None)
+    value: str | None = None
+    delay_ms: Annotated[float, msgspec.Meta(ge=0)] | None = None
+
+
+class _Record(msgspec.Struct):
+    messages: list[_Said] | None = None
+    conversations: list[_Said] | None = None
+
+    @property
+    def said(self) -> list[_Said]:
+        return self.messages or self.conversations or []
+
+
+class _Turn(msgspec.Struct):
+    asked: tuple[Message, ...]
+    think_ns: int | None
+    answer: str | None = None
+
+    @property
+    def num_words(self) -> int | None:
+        return None if self.answer is None else max(1, len(self.answer.split()))
+
+
+_ROLES: Final = {"human": "user", "gpt": "assistant", "bing": "assistant", "chatgpt": "assistant"}
+_KNOWN: Final = ("system", "developer", "user", "assistant")
+
+
+def _turns(place: str, said: Sequence[_Said]) -> Iterator[_Turn]:
+    """What is asked before each answer, with the answer; the last may have none.
+
+    A conversation that an answer begins has no turn, nor has what comes after two answers in a row.
+    """
+    asked: list[Message] = []
+    think_ns: int | None = None
+    for each in said:
+        message = _message(place, each)
+        if message.role != "assistant":
+            asked.append(message)
+            think_ns = round(each.delay_ms * 1e6) if each.delay_ms is not None else think_ns
+        elif any(before.role == "user" for before in asked):
+            yield _Turn(tuple(asked), think_ns, message.content)
+            asked, think_ns = [], None
+        else:
+            return
+    if any(before.role == "user" for before in asked):
+        yield _Turn(tuple(asked), think_ns)
+
+
+def _message(place: str, said: _Said) -> Message:
+    name = said.role or said.speaker or ""
+    content = said.content if said.content is not None else said.value
+    role = _ROLES.get(name, name)
+    if role == "tool":
+        raise ScenarioError(f"{place}: results of tools can't be sent; write them as messages of the user")
+    if role not in _KNOWN:
+        raise ScenarioError(f"{place}: who is '{name}'? a message is by one of {', '.join(_KNOWN)}")
+    if content is None:
+        raise ScenarioError(f"{place}: a message without text; only text can be sent")
+    return Message(role, content)
