@@ -98,7 +98,9 @@ class Digest:
             return
         exchange.is_recorded = True
         try:
-            self._on_record(exchange.record(self._origin_ns))
+            record = exchange.record(self._origin_ns)
+            self._on_record(record)
+            exchange.tell(record)
         except Exception as error:  # noqa: BLE001 (handed to whoever runs the load, which raises it)
             self._failed = True
             self.on_failure(error)

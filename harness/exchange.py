@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from harness.record import Record, TokenSource
-from harness.timeline import Timeline
+from harness.timeline import End, Timeline
 from harness.wire import Usage
 from harness.wire.decoding import Decoder
 from harness.wire.error_text import one_line
@@ -30,6 +31,7 @@ class Exchange(Timeline):
 
     Attributes:
         is_recorded: True once its record has been made.
+        recorded: Done with that record; None where nobody waits for it: no turn follows.
     """
 
     __slots__ = (
@@ -42,6 +44,7 @@ class Exchange(Timeline):
         "_pending_ns",
         "_prepared",
         "is_recorded",
+        "recorded",
     )
 
     def __init__(
@@ -59,10 +62,28 @@ class Exchange(Timeline):
         self._prepared = prepared
         self._on_slice = on_slice
         self._keep_text = keep_text
-        self._decoder = Decoder(client.endpoint, keep_text)
+        self.recorded: asyncio.Future[Record] | None = None
+        if prepared.arrival.later:
+            self.recorded = asyncio.get_running_loop().create_future()
+        self._decoder = Decoder(client.endpoint, keep_text or self.recorded is not None)
         self._pending_ns: list[int] = []
         self._pending: list[bytes] = []
         self._next = 0
+
+    @property
+    def has_reply(self) -> bool:
+        """Whether the server replied, be it with an error, or might have."""
+        return self.status is not None or self.end is End.CUT
+
+    @property
+    def said(self) -> str:
+        """What the server said, without what it thought aloud; kept only where a turn follows."""
+        return self._decoder.answer.said or ""
+
+    def tell(self, record: Record) -> None:
+        """Hand the record to whoever waits for it."""
+        if self.recorded is not None and not self.recorded.done():
+            self.recorded.set_result(record)
 
     def on_slice(self) -> None:
         """See ``Timeline``."""
@@ -124,7 +145,10 @@ class Exchange(Timeline):
             streamed=answer.streamed,
             expected_tokens=expected,
             prompt=_prompt_text(self._prepared) if self._keep_text else None,
-            answer=answer.text,
+            answer=answer.text if self._keep_text else None,
+            conversation=arrival.conversation,
+            turn=None if arrival.conversation is None else arrival.turn,
+            num_turns=None if arrival.conversation is None else arrival.num_turns,
         )
 
 

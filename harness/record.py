@@ -83,6 +83,9 @@ class Record(msgspec.Struct, kw_only=True):
         connect_ns: Time spent on a new connection (TCP and TLS), 0 on a reused one.
         streamed: False when the server answered in one piece.
         expected_tokens: ``max_tokens`` when ``ignore_eos`` was asked for, else None.
+        conversation: Number of the conversation it belongs to; None for a request by itself.
+        turn: Its number among the turns of that conversation, from 1.
+        num_turns: How many turns that conversation was to have.
         prompt: Text of the prompt, kept for a few samples only.
         answer: Text of the answer, likewise.
     """
@@ -111,6 +114,9 @@ class Record(msgspec.Struct, kw_only=True):
     connect_ns: int = 0
     streamed: bool = True
     expected_tokens: int | None = None
+    conversation: int | None = None
+    turn: int | None = None
+    num_turns: int | None = None
     prompt: str | None = None
     answer: str | None = None
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import time
 from typing import TYPE_CHECKING
 
+from harness.drivers.intake import Intake
+from harness.drivers.pacer import Pacer
 from harness.record import CANCELLED
 from harness.timeline import End
+from scenarios.conversation import next_turn
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
@@ -29,7 +31,9 @@ class Load:
         schedule: The limits of the run.
         facts: What has been done so far.
         start_ns: Monotonic time of the start.
-        arrivals: What to send, each put into bytes when it is taken.
+        arrivals: What to send, each put into bytes when it is taken; of a conversation its first turn.
+        pacer: Waits for due times.
+        over: Set once nothing more will be sent.
     """
 
     def __init__(
@@ -44,9 +48,10 @@ class Load:
         self.schedule = schedule
         self.facts = facts
         self.start_ns = facts.started_ns
-        self.arrivals: Iterator[Prepared] = map(
-            client.prepare, itertools.islice(schedule.arrivals, schedule.num_requests)
-        )
+        self.pacer = Pacer()
+        self.over = asyncio.Event()
+        self._intake = Intake(schedule.arrivals, schedule.num_requests)
+        self.arrivals: Iterator[Prepared] = map(client.prepare, self._intake)
         self._client = client
         self._digest = digest
         self._stop = stop
@@ -77,21 +82,72 @@ class Load:
         """Count the arrival in hand and all that follow as dropped."""
         self.facts.dropped_arrivals += 1 + sum(1 for _ in self.arrivals)
 
-    async def send(self, prepared: Prepared, due_ns: int) -> bool:
-        """Send one request and return when its exchange is over, however it ended.
+    def drop(self, prepared: Prepared) -> None:
+        """Count a later turn that was due as dropped; what would have come after it never was."""
+        self.facts.dropped_arrivals += 1
+        self._give_up(1 + len(prepared.arrival.later), make_up=False)
 
-        Returns:
-            Whether the server replied, be it with an error.
-        """
+    async def send(self, prepared: Prepared, due_ns: int) -> Exchange:
+        """Send one request and return when its exchange is over, however it ended."""
         exchange = self._digest.open(prepared, due_ns)
         self.facts.sending(due_ns)
+        self._intake.sent()
+        self.check_over()
         self._brake.begun()
         try:
             await self._exchange(prepared, exchange)
         finally:
             self.facts.ended()
             self._digest.finish(exchange)
-        return exchange.status is not None or exchange.end is End.CUT
+        return exchange
+
+    async def next_turn(self, prepared: Prepared, exchange: Exchange) -> tuple[Prepared, int] | None:
+        """Wait until the turn after ``prepared`` is due; None where there is none, or it won't be sent.
+
+        A turn that failed, or was given up, ends its conversation. So does the end of the run: a turn that
+        would be due after it is not sent.
+
+        Args:
+            prepared: A request that has been sent.
+            exchange: How that went.
+
+        Returns:
+            The next turn and when it is due, on the monotonic clock.
+        """
+        later = prepared.arrival.later
+        if not later:
+            return None
+        assert exchange.recorded is not None  # it has later turns
+        record = await exchange.recorded
+        due_ns = self.start_ns + record.done_ns + later[0].think_ns
+        if not record.outcome.succeeded or not self._in_time(due_ns):
+            self._give_up(len(later), make_up=not record.outcome.succeeded)
+            return None
+        following = self._client.prepare(next_turn(prepared.arrival, exchange.said))
+        await self.pacer.until(due_ns)
+        if self.over.is_set() or self.is_stopped:
+            return None
+        return following, due_ns
+
+    def _in_time(self, due_ns: int) -> bool:
+        """Whether a request that is due then belongs to the run."""
+        duration_ns = self.schedule.duration_ns
+        return duration_ns is None or due_ns < self.start_ns + duration_ns
+
+    def _give_up(self, num_turns: int, *, make_up: bool) -> None:
+        """These turns will never be sent. A closed loop makes up for those that failed turns have cost it."""
+        self._intake.given_up(num_turns, make_up=make_up and self.schedule.loop == "closed")
+        self.check_over()
+
+    def check_over(self) -> None:
+        """Say so if nothing more will be sent."""
+        if self._intake.has_sent_all:
+            self.end_sending()
+
+    def end_sending(self) -> None:
+        """Nothing more is sent: whoever waits for a due time need not wait any longer."""
+        self.over.set()
+        self.pacer.release()
 
     async def _exchange(self, prepared: Prepared, exchange: Exchange) -> None:
         """Let the transport do it, and give up in time where that is asked for."""
@@ -117,9 +173,11 @@ class Load:
         try:
             await self._wait((driving,), (stopping, self._brake.pulled), None)
             await self._cut((driving,))
+            self.end_sending()
             await self._wait(tuple(self._tasks), (stopping,), self.schedule.grace_ns / 1e9)
         finally:
             await self._cut((stopping, driving, *self._tasks))
+            self.pacer.close()
         if self._halted.done():
             self._halted.result()
 

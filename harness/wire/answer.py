@@ -45,7 +45,7 @@ class Answer:
         self.streamed = True
         self.asked_stream = asked_stream
         self.num_bytes = 0
-        self._texts: list[str] | None = [] if keep_text else None
+        self._texts: list[tuple[str, Kind]] | None = [] if keep_text else None
         self._counts: list[int | None] = []
         self._running: list[int] = []
         self._all_token_ids = True
@@ -94,7 +94,14 @@ class Answer:
     @property
     def text(self) -> str | None:
         """The text, where it was to be kept."""
-        return None if self._texts is None else "".join(self._texts)
+        return None if self._texts is None else "".join(text for text, _ in self._texts)
+
+    @property
+    def said(self) -> str | None:
+        """The text without what was thought aloud, where text was to be kept."""
+        if self._texts is None:
+            return None
+        return "".join(text for text, kind in self._texts if kind is not _REASONING)
 
     def chunk_tokens(self) -> tuple[list[int], bool]:
         """Tokens in each chunk, and whether that is exact or assumed to be one each.
@@ -114,7 +121,7 @@ class Answer:
 
     def _take_tokens(self, stamp_ns: int, delta: Delta, kind: Kind) -> None:
         if self._texts is not None:
-            self._texts.append(delta.text)
+            self._texts.append((delta.text, kind))
         if not self.streamed:
             self._has_text = self._has_text or bool(delta.text)
             return
