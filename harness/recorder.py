@@ -10,6 +10,7 @@ import itertools
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import numpy as np
 
 from harness import metrics
@@ -18,6 +19,8 @@ from harness.series import Series, all_series
 from reports.histogram import Histogram
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from harness.record import Record
     from harness.window import Window
 
@@ -58,10 +61,14 @@ class Recorder:
         if self._num_added % 2 == 0:  # one by one: all at once would hold up the event loop
             next(self._turns).flush()
 
-    def merge(self, other: Recorder) -> None:
-        """Add all that ``other`` counted, without loss: as if one recorder had seen every request."""
-        for series, column in other.columns().items():
-            self._columns[series].merge(column)
+    def state(self) -> dict[str, ColumnState]:
+        """What was counted so far by series, as a value that can be sent to another process."""
+        return {str(series): column.state() for series, column in self.columns().items()}
+
+    def merge(self, other: Mapping[str, ColumnState]) -> None:
+        """Add the state of another, without loss: as if one recorder had seen every request."""
+        for series, column in self._columns.items():
+            column.merge(other[str(series)])
 
     def columns(self) -> dict[Series, Column]:
         """What was counted, by series; up to date until the next ``add``."""
@@ -75,6 +82,20 @@ class Recorder:
     def _flush(self) -> None:
         for column in self._columns.values():
             column.flush()
+
+
+class ColumnState(msgspec.Struct, frozen=True, kw_only=True):
+    """What a ``Column`` has counted.
+
+    Attributes:
+        histogram: Packed.
+        missing: Requests without a value, by reason.
+        num_unfit: Values beyond the histogram's range.
+    """
+
+    histogram: bytes
+    missing: dict[str, int]
+    num_unfit: int
 
 
 class Column:
@@ -119,10 +140,16 @@ class Column:
         """Why there is no sample: the commonest reason; None where there is one."""
         if self.histogram.n:
             return None
-        return self.missing.most_common(1)[0][0] if self.missing else _NO_REQUEST
+        return min(self.missing, key=lambda reason: (-self.missing[reason], reason), default=_NO_REQUEST)
 
-    def merge(self, other: Column) -> None:
-        """Add what ``other`` counted."""
-        self.histogram.merge(other.histogram)
+    def state(self) -> ColumnState:
+        """What was counted by the last ``flush``."""
+        return ColumnState(
+            histogram=self.histogram.pack(), missing=dict(self.missing), num_unfit=self.num_unfit
+        )
+
+    def merge(self, other: ColumnState) -> None:
+        """Add the state of another."""
+        self.histogram.merge(Histogram.unpack(other.histogram))
         self.missing.update(other.missing)
         self.num_unfit += other.num_unfit

@@ -16,6 +16,22 @@ if TYPE_CHECKING:
     from harness.window import Window
 
 
+class WarmUpState(msgspec.Struct, frozen=True, kw_only=True):
+    """What a ``WarmUp`` has seen.
+
+    Attributes:
+        first_ns: First due time after the requests that are warm-up by their number; None for none.
+        last_ns: Last due time.
+        due_ns: Due times of the requests whose times are looked at, 64 bits each, little end first.
+        values: Their times, floats of 64 bits.
+    """
+
+    first_ns: int | None
+    last_ns: int
+    due_ns: bytes
+    values: bytes
+
+
 class WarmUp:
     """Finds the window of a run that leaves its first requests out by their number, or by their times.
 
@@ -47,6 +63,23 @@ class WarmUp:
             self._due_ns.append(record.due_ns)
             self._values.append(_time_ns(record))
 
+    def state(self) -> WarmUpState:
+        """What was seen so far, as a value that can be sent to another process."""
+        return WarmUpState(
+            first_ns=self._first_ns,
+            last_ns=self._last_ns,
+            due_ns=self._due_ns.tobytes(),
+            values=self._values.tobytes(),
+        )
+
+    def merge(self, other: WarmUpState) -> None:
+        """Add the state of another."""
+        firsts = [first_ns for first_ns in (self._first_ns, other.first_ns) if first_ns is not None]
+        self._first_ns = min(firsts, default=None)
+        self._last_ns = max(self._last_ns, other.last_ns)
+        self._due_ns.frombytes(other.due_ns)
+        self._values.frombytes(other.values)
+
     def window(self) -> Window:
         """The window of the requests so far. Sets ``cause`` and ``note``."""
         self.cause = self.note = None
@@ -64,8 +97,9 @@ class WarmUp:
 
     def _of_times(self) -> Window:
         due_ns = np.frombuffer(self._due_ns, np.int64) if self._due_ns else np.zeros(0, np.int64)
-        order = np.argsort(due_ns, kind="stable")
-        cut = mser5(np.frombuffer(self._values)[order]) if self._values else None
+        values = np.frombuffer(self._values) if self._values else np.zeros(0)
+        order = np.lexsort((values, due_ns))
+        cut = mser5(values[order])
         if cut is None:
             self.cause = self._without_end(due_ns.size)
             return self._window

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from scipy.stats import binom
-
 
 def nearest_rank(p: float, n: int) -> int:
     """The rank ``ceil(p / 100 * n)``, 1 to n, exact for the p as written (99.9 of 1,000 is 999).
@@ -32,6 +30,8 @@ def interval_ranks(p: float, n: int, confidence: float = 0.95) -> tuple[int | No
     nearest_rank(p, n)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence {confidence}: give a share, 0 < confidence < 1 (0.95)")
+    from scipy.stats import binom  # takes a second, which a process that only counts need not wait
+
     tail = (1 - confidence) / 2
     low = int(binom.ppf(tail, n, p / 100))
     high = int(binom.ppf(1 - tail, n, p / 100)) + 1

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from harness.client_error import client_error_ns
-from harness.recorder import Recorder
+from harness.counting import add_counts, counts_of
+from harness.recorder import ColumnState, Recorder
 from harness.series import RESPONSE, Series, series_of
 from harness.summary.attainment import Attainment
-from harness.summary.error_table import ErrorTable
+from harness.summary.error_table import ErrorState, ErrorTable
 from harness.summary.metric_summaries import metric_summaries
-from harness.summary.observations import Observations
-from harness.summary.pace import Pace
-from harness.summary.request_rows import RequestRows
-from harness.summary.slices import Slices
+from harness.summary.observations import Observations, ObservationState
+from harness.summary.pace import Pace, PaceState
+from harness.summary.request_rows import RequestRows, RowsState
+from harness.summary.slices import Slices, SlicesState
 from harness.summary.snapshot import Snapshot
 from harness.summary.throughput import Throughput
 from harness.window import window_of
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from scenarios.schedule import Schedule
 
 _MAX_TEXT: Final = 2_000
+_COUNTS: Final = ("_num_succeeded", "_num_failed", "_num_cut")
 _COUNTED: Final = {
     "request_rate": "completed",
     "output_token_rate": "output_tokens",
@@ -62,6 +64,22 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     def fields(self) -> dict[str, Any]:
         """As arguments of ``Result``."""
         return {name: getattr(self, name) for name in self.__struct_fields__}
+
+
+class SummaryState(msgspec.Struct, frozen=True, kw_only=True):
+    """What a ``Summarizer`` holds, each part as the state of its class."""
+
+    counts: dict[str, int]
+    ended_ns: int
+    pace: PaceState
+    columns: dict[str, ColumnState]
+    throughput: dict[str, int]
+    attainment: dict[str, int]
+    slices: SlicesState
+    errors: ErrorState
+    rows: RowsState
+    observations: ObservationState
+    samples: list[Sample]
 
 
 class Summarizer:
@@ -135,9 +153,44 @@ class Summarizer:
         self._keep_sample(record)
 
     def _keep_sample(self, record: Record) -> None:
-        if len(self._samples) < self._max_samples and record.prompt is not None and record.answer is not None:
+        if record.prompt is not None and record.answer is not None:
             prompt, answer = record.prompt[:_MAX_TEXT], record.answer[:_MAX_TEXT]
-            self._samples.append(Sample(index=record.index, prompt=prompt, answer=answer))
+            self._keep_samples(Sample(index=record.index, prompt=prompt, answer=answer))
+
+    def _keep_samples(self, *samples: Sample) -> None:
+        """Those of the first requests of the schedule, in their order."""
+        together = sorted((*self._samples, *samples), key=lambda sample: sample.index)
+        self._samples = together[: self._max_samples]
+
+    def state(self) -> SummaryState:
+        """What was taken so far, as a value that can be sent to another process."""
+        return SummaryState(
+            counts=counts_of(self, _COUNTS),
+            ended_ns=self._ended_ns,
+            pace=self._pace.state(),
+            columns=self._recorder.state(),
+            throughput=self._throughput.state(),
+            attainment=self._attainment.state(),
+            slices=self._slices.state(),
+            errors=self._errors.state(),
+            rows=self._rows.state(),
+            observations=self._observations.state(),
+            samples=self._samples,
+        )
+
+    def merge(self, other: SummaryState) -> None:
+        """Add the state of another of the same run: as if one had taken every request, to the last bit."""
+        add_counts(self, _COUNTS, other.counts)
+        self._ended_ns = max(self._ended_ns, other.ended_ns)
+        self._pace.merge(other.pace)
+        self._recorder.merge(other.columns)
+        self._throughput.merge(other.throughput)
+        self._attainment.merge(other.attainment)
+        self._slices.merge(other.slices)
+        self._errors.merge(other.errors)
+        self._rows.merge(other.rows)
+        self._observations.merge(other.observations)
+        self._keep_samples(*other.samples)
 
     def snapshot(
         self, *, ended_ns: int | None = None, interrupted: bool = False, health: ClientHealth | None = None
@@ -188,7 +241,7 @@ class Summarizer:
         start_ns, end_ns = snapshot.window_ns
         return Summary(
             window_s=(start_ns / 1e9, end_ns / 1e9),
-            outcomes=dict(self._observations.outcomes),
+            outcomes=dict(sorted(self._observations.outcomes.items())),
             metrics=metric_summaries(snapshot, self._rules, confidence),
             rates=tuple(snapshot.rates.values()),
             errors=self._errors.classes(),

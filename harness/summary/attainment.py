@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness import metrics
+from harness.counting import Counting
 from harness.metrics import Missing, RequestMetric
 from harness.rates import UNITS
 from harness.summary.throughput import per_second
@@ -20,7 +21,7 @@ _NO_OBJECTIVE = "no objective of single requests is stated"
 _NO_REQUEST = "no request was measured"
 
 
-class Attainment:
+class Attainment(Counting):
     """Hits and misses among measured requests. An error is a miss.
 
     A request that was cut, or lacks a value that an objective asks for (and misses no other), is neither.
@@ -32,6 +33,8 @@ class Attainment:
         num_unmeasurable: Succeeded and lack a value.
         num_cut: The run ended before they did.
     """
+
+    counted = ("num_hits", "num_misses", "num_failed", "num_unmeasurable", "num_cut", "_num_succeeded")
 
     def __init__(self, rules: Iterable[Rule], loop: str) -> None:
         self.num_hits = self.num_misses = self.num_failed = self.num_unmeasurable = self.num_cut = 0

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
+from harness.counting import add_counts, counts_of
 from harness.metrics import gaps
 from harness.record import CANCELLED, Outcome, TokenSource
 from scenarios.durations import format_duration
@@ -16,12 +19,42 @@ if TYPE_CHECKING:
 
 _DISAGREEMENT: Final = 0.02
 _MANY_COALESCED: Final = 0.05
+_COUNTS: Final = (
+    "_num_stalls",
+    "_num_stalled",
+    "_num_succeeded",
+    "_num_cold",
+    "_cold_ns",
+    "_num_unmeasured",
+    "_num_cancelled",
+    "_num_in_one_piece",
+    "_usage_tokens",
+    "_tokens_in_chunks",
+    "_num_exact",
+    "_num_assumed",
+    "_num_chunks",
+    "_num_coalesced",
+)
 _WORDS: Final = {
     TokenSource.USAGE: "the server's usage",
     TokenSource.TOKEN_IDS: "the token ids the server sent",
     TokenSource.TOKENIZER: "a local tokenizer (an estimate)",
     TokenSource.CHUNKS: "chunks, one token each (an estimate)",
 }
+
+
+class ObservationState(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``Observations`` hold.
+
+    Attributes:
+        counts: Plain counts by name.
+        outcomes: Requests by outcome.
+        sources: Requests by where their tokens were counted.
+    """
+
+    counts: dict[str, int]
+    outcomes: dict[str, int]
+    sources: dict[TokenSource, int]
 
 
 class Observations:
@@ -79,6 +112,18 @@ class Observations:
         self._num_stalls += num
         self._num_stalled += num > 0
 
+    def state(self) -> ObservationState:
+        """What was seen so far, as a value that can be sent to another process."""
+        return ObservationState(
+            counts=counts_of(self, _COUNTS), outcomes=dict(self.outcomes), sources=dict(self._sources)
+        )
+
+    def merge(self, other: ObservationState) -> None:
+        """Add the state of another."""
+        add_counts(self, _COUNTS, other.counts)
+        self.outcomes.update(other.outcomes)
+        self._sources.update(other.sources)
+
     @property
     def token_source(self) -> str:
         """``usage``, ``token_ids``, ``tokenizer``, ``chunks`` or ``mixed``; ``none`` without a token."""
@@ -101,7 +146,8 @@ class Observations:
         if len(self._sources) == 1:
             yield f"output tokens counted by {_WORDS[next(iter(self._sources))]}"
         elif self._sources:
-            parts = (f"{_WORDS[source]} ({num} requests)" for source, num in self._sources.most_common())
+            order = sorted(self._sources.items(), key=lambda item: (-item[1], item[0]))
+            parts = (f"{_WORDS[source]} ({num} requests)" for source, num in order)
             yield "output tokens counted by " + ", ".join(parts)
         if self._num_assumed and not self._num_exact:
             yield "itl takes each chunk for one token: the server doesn't say how many a chunk holds"

@@ -4,8 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 if TYPE_CHECKING:
     from harness.record import Record
+
+
+class PaceState(msgspec.Struct, frozen=True, kw_only=True):
+    """What a ``Pace`` has seen.
+
+    Attributes:
+        num: Requests that were sent.
+        due_ns: First and last of their due times; None for no request.
+        sent_ns: First and last of the times at which they were sent; likewise.
+    """
+
+    num: int
+    due_ns: tuple[int, int] | None
+    sent_ns: tuple[int, int] | None
 
 
 class Pace:
@@ -26,6 +42,18 @@ class Pace:
         self._num += 1
         self._due = _widened(self._due, record.due_ns)
         self._sent = _widened(self._sent, record.sent_ns)
+
+    def state(self) -> PaceState:
+        """What was seen so far, as a value that can be sent to another process."""
+        return PaceState(num=self._num, due_ns=self._due, sent_ns=self._sent)
+
+    def merge(self, other: PaceState) -> None:
+        """Add the state of another."""
+        self._num += other.num
+        for at_ns in other.due_ns or ():
+            self._due = _widened(self._due, at_ns)
+        for at_ns in other.sent_ns or ():
+            self._sent = _widened(self._sent, at_ns)
 
     def rates(self) -> tuple[float, float] | None:
         """Requests per second as due and as sent; None where too few were sent to have a rate."""

@@ -66,6 +66,17 @@ class SliceHistograms:
         self._slots = joined + [[] for _ in joined]
         self._crowded = [each for each in joined if len(each) > 1]
 
+    def state(self) -> list[bytes | None]:
+        """The histogram of each slice, packed; None where it has no sample. Call ``flush`` before."""
+        return [slot[0].pack() if self._merged(slot) else None for slot in self._slots]
+
+    def merge(self, other: Sequence[bytes | None]) -> None:
+        """Add the state of another, whose slices are as long."""
+        for slot, packed in zip(self._slots, other, strict=True):
+            if packed is not None:
+                slot.append(Histogram.unpack(packed))
+                self._merged(slot)
+
     def tidy(self) -> None:
         """Merge two histograms of one slice, if there are any such."""
         if self._crowded:
@@ -73,6 +84,12 @@ class SliceHistograms:
                 self._tidy(self._crowded[-1])
             if len(self._crowded[-1]) <= 1:
                 self._crowded.pop()
+
+    def _merged(self, slices: list[Histogram]) -> bool:
+        """Make one histogram of all; True where it has a sample."""
+        while len(slices) > 1:
+            self._tidy(slices)
+        return bool(slices) and slices[0].n > 0
 
     @staticmethod
     def _tidy(slices: list[Histogram]) -> None:
@@ -82,9 +99,7 @@ class SliceHistograms:
     def percentiles(self, slot: int) -> tuple[Percentile, ...]:
         """Of one slice, in ns; empty where it has no sample."""
         slices = self._slots[slot]
-        while len(slices) > 1:
-            self._tidy(slices)
-        if not slices or not slices[0].n:
+        if not self._merged(slices):
             return ()
         histogram = slices[0]
         return tuple(Percentile(p=p, value=histogram.percentile(p) * _US) for p in _PERCENTILES)

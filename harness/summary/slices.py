@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import numpy as np
 
 from harness.metrics import Missing, metric
@@ -21,6 +22,26 @@ _FIRST_LENGTH_NS: Final = 50_000_000
 _MAX_SLICES: Final = 128
 _COUNTS: Final = ("sent", "completed", "failed", "good", "output_tokens", "input_tokens")
 _TTFT, _ITL, _TPOT = metric("ttft"), metric("itl"), metric("tpot")
+
+
+class SlicesState(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``Slices`` hold.
+
+    Attributes:
+        length_ns: Of a slice.
+        last_ns: The last thing that happened.
+        counts: By name, one for each slice.
+        histograms: Packed, one for each slice, of TTFT, of ITL and of TPOT.
+        sent_ns: When each request was sent, 64 bits each, little end first.
+        done_ns: When it was over, likewise.
+    """
+
+    length_ns: int
+    last_ns: int
+    counts: dict[str, list[int]]
+    histograms: list[list[bytes | None]]
+    sent_ns: bytes
+    done_ns: bytes
 
 
 class Slices:
@@ -48,6 +69,43 @@ class Slices:
         self._sent_ns, self._done_ns = array("q"), array("q")
         self._last_ns = 0
         self._num_added = 0
+
+    def state(self) -> SlicesState:
+        """What was counted so far, as a value that can be sent to another process."""
+        self._flush()
+        return SlicesState(
+            length_ns=self.length_ns,
+            last_ns=self._last_ns,
+            counts={name: counts.tolist() for name, counts in self._counts.items()},
+            histograms=[histograms.state() for histograms in self._histograms],
+            sent_ns=self._sent_ns.tobytes(),
+            done_ns=self._done_ns.tobytes(),
+        )
+
+    def merge(self, other: SlicesState) -> None:
+        """Add the state of another with as many slices. The longer slices of the two hold."""
+        self._flush()
+        if other.length_ns < self.length_ns:
+            other = self._lengthened(other)
+        while self.length_ns < other.length_ns:
+            self._pair()
+        self._last_ns = max(self._last_ns, other.last_ns)
+        for name, counts in self._counts.items():
+            counts += np.array(other.counts[name], np.int64)
+        for histograms, packed in zip(self._histograms, other.histograms, strict=True):
+            histograms.merge(packed)
+        self._sent_ns.frombytes(other.sent_ns)
+        self._done_ns.frombytes(other.done_ns)
+
+    def _lengthened(self, state: SlicesState) -> SlicesState:
+        """The same with slices as long as ours."""
+        twin = Slices(self._ttft_series, self._max_slices)
+        while twin.length_ns < state.length_ns:
+            twin._pair()
+        twin.merge(state)
+        while twin.length_ns < self.length_ns:
+            twin._pair()
+        return twin.state()
 
     def add(self, record: Record, *, good: bool) -> None:
         """Put a request where it belongs in time.
@@ -120,10 +178,14 @@ class Slices:
         self._last_ns = max(self._last_ns, last_ns)
         while last_ns // self.length_ns >= self._max_slices:
             self._flush()
-            self.length_ns *= 2
-            self._counts = {name: _paired(counts) for name, counts in self._counts.items()}
-            for histograms in self._histograms:
-                histograms.pair()
+            self._pair()
+
+    def _pair(self) -> None:
+        """Make one slice of every two. There must be nothing left to flush."""
+        self.length_ns *= 2
+        self._counts = {name: _paired(counts) for name, counts in self._counts.items()}
+        for histograms in self._histograms:
+            histograms.pair()
 
     def counts(self, name: str, start_ns: int, end_ns: int) -> IntArray:
         """The counts of the whole slices between two instants: one of ``good``, ``completed``, ...."""
@@ -132,8 +194,10 @@ class Slices:
         return self._counts[name][first : max(first, last)]
 
     def lifetimes(self) -> tuple[IntArray, IntArray]:
-        """When each request that was sent was sent, and when it was over, ns."""
-        return np.array(self._sent_ns, np.int64), np.array(self._done_ns, np.int64)
+        """When each request that was sent was sent, in this order, and when it was over, ns."""
+        sent_ns, done_ns = np.array(self._sent_ns, np.int64), np.array(self._done_ns, np.int64)
+        order = np.lexsort((done_ns, sent_ns))
+        return sent_ns[order], done_ns[order]
 
     def points(self) -> tuple[TimePoint, ...]:
         """One point a slice, up to the last thing that happened; at least one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from harness.counting import Counting
 from harness.rates import UNITS
 from harness.record import Outcome
 from harness.summary.token_arrivals import token_arrivals
@@ -16,12 +17,14 @@ if TYPE_CHECKING:
 IN_WARM_UP = "the run ended before the measured window began"
 
 
-class Throughput:
+class Throughput(Counting):
     """Counts of requests and tokens by their arrival, for rates.
 
     A request counts when its answer was complete, its prompt when its first token came. Tokens of a request
     that the end of the run cut off count; those of a failed request don't.
     """
+
+    counted = ("_requests", "_output_tokens", "_input_tokens", "_unknown_output", "_unknown_input")
 
     def __init__(self, window: Window) -> None:
         self._window = window

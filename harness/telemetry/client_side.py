@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from harness.counting import Counting
 from harness.record import Outcome, TokenSource
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 _ESTIMATES = (TokenSource.CHUNKS, TokenSource.TOKENIZER)
 
 
-class ClientSide:
+class ClientSide(Counting):
     """Takes every record of a run.
 
     Attributes:
@@ -25,6 +26,17 @@ class ClientSide:
         num_ttft: Requests with a first token.
         ttft_sum_ns: Their times from sending to the first token.
     """
+
+    counted = (
+        "output_tokens",
+        "prompt_tokens",
+        "num_unknown_output",
+        "num_unknown_prompt",
+        "num_unfinished",
+        "num_estimated",
+        "num_ttft",
+        "ttft_sum_ns",
+    )
 
     def __init__(self) -> None:
         self.output_tokens = self.prompt_tokens = 0

@@ -97,7 +97,7 @@ def test_B2_03_workers_add_up_bit_for_bit(requests: list[tuple[int, list[int]]])
         workers[worker].add(record)
     merged = Recorder(ALL, "open")
     for each in workers:
-        merged.merge(each)
+        merged.merge(each.state())
     for series, column in one.columns().items():
         other = merged.columns()[series]
         assert column.histogram.counts.tolist() == other.histogram.counts.tolist()
