@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def client_error_ns(
     series: Series, health: ClientHealth, *, capped: bool, tokens_per_request: float | None
 ) -> float | None:
-    """The bound (p99) on what the harness itself added to a value of the series, in ns.
+    """The bound that 99 % of the series' errors keep: what the harness itself added to a value, in ns.
 
     A stamp is late by no more than the event loop was. A response time counts from the due time, so that
     lateness in sending is in it too, unless a cap on requests in flight made requests wait on purpose.
@@ -30,9 +30,23 @@ def client_error_ns(
     Returns:
         None for a metric that time doesn't enter.
     """
-    kind = metrics.metric(series.metric).client_error
-    if kind is ClientError.NONE:
+    metric = metrics.metric(series.metric)
+    if metric.client_error is ClientError.NONE:
         return None
-    late_ns = 0 if capped or series.basis != RESPONSE else health.schedule_lag_p99 or 0
-    error_ns = float(health.loop_lag_p99 + late_ns)
-    return error_ns / max(1.0, tokens_per_request or 1.0) if kind is ClientError.PER_TOKEN else error_ns
+    if metric.client_error is ClientError.LONGEST:
+        return float(max(health.loop_lag_max, health.receive_delay_max or 0))
+    if not metric.has_bases:
+        error_ns = _known(health.interval_error_p99, health)
+    elif series.basis == RESPONSE and not capped:
+        late_ns = health.loop_lag_p99 + (health.schedule_lag_p99 or 0)
+        error_ns = late_ns if health.response_error_p99 is None else health.response_error_p99
+    else:
+        error_ns = _known(health.stamp_error_p99, health)
+    if metric.client_error is ClientError.PER_TOKEN:
+        return error_ns / max(1.0, (tokens_per_request or 1.0) - 1)
+    return float(error_ns)
+
+
+def _known(bound_ns: int | None, health: ClientHealth) -> int:
+    """A result of before these bounds has the loop's lag alone."""
+    return health.loop_lag_p99 if bound_ns is None else bound_ns

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from harness.gc_pauses import GcPauses
 from harness.kernel_timer import Timer, new_timer
+from harness.stamp_error import StampError
 from reports.histogram import Histogram
 from reports.result import ClientHealth
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from harness.drivers import LoadFacts
+    from harness.receive_delays import ReceiveDelays
     from harness.record import Record
 
 PROBE_INTERVAL_NS: Final = 10_000_000
@@ -32,12 +34,18 @@ class HealthProbe:
     **Schedule lag** is sent - due, less the time for a new connection, which is not the harness's. Where a
     cap on requests in flight holds requests back on purpose, that wait is in it.
 
-    A stamp is therefore late by no more than the loop lag. A latency counted from the sending has one such
-    stamp, one counted from the due time the schedule lag besides; a gap between chunks has two, of which
-    the later one counts.
+    **Receive delay** is the same of real reads, by the kernel's own stamps, on a share of the connections.
+    The probe goes off whenever it likes; chunks come together when a server sends to all its streams at
+    once, and then each waits for those read before it. Without kernel stamps only the probe speaks.
+
+    How far stamps are off follows from the larger of the two; see ``harness.stamp_error``.
+
+    Args:
+        receive_delays: Of the transport; None for one that can't tell.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, receive_delays: ReceiveDelays | None = None) -> None:
+        self._receive_delays = receive_delays
         self._loop_lag = Histogram()
         self._schedule_lag = Histogram()
         self._pauses = GcPauses()
@@ -80,6 +88,8 @@ class HealthProbe:
             facts: Of the load that was generated meanwhile.
             is_open: True for an open loop. A closed one has no schedule to be late for.
         """
+        delays = Histogram() if self._receive_delays is None else self._receive_delays.histogram()
+        error = StampError(self._loop_lag, delays, self._schedule_lag if is_open else None)
         return ClientHealth(
             loop_lag_p99=_p99(self._loop_lag),
             loop_lag_max=_max(self._loop_lag),
@@ -94,6 +104,13 @@ class HealthProbe:
             dropped_arrivals=facts.dropped_arrivals,
             achieved_rate=facts.achieved_rate if is_open else None,
             planned_rate=facts.planned_rate if is_open else None,
+            receive_delay_p50=round(delays.percentile(50) * 1_000) if delays.n else None,
+            receive_delay_p99=_p99(delays) if delays.n else None,
+            receive_delay_max=_max(delays) if delays.n else None,
+            num_receive_delays=delays.n,
+            stamp_error_p99=error.of_stamps(),
+            interval_error_p99=error.of_intervals(),
+            response_error_p99=error.of_responses(),
         )
 
     def _arm(self) -> None:

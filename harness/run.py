@@ -156,7 +156,8 @@ async def _load(
 
     A journal that can't be written ends the load: how far it came, and why.
     """
-    probe, interruption, view = HealthProbe(), Interruption(), LiveView()
+    probe = HealthProbe(client.transport.receive_delays)
+    interruption, view = Interruption(), LiveView()
     observer = Observer(schedule, facts, probe, interruption, view)
     fault: HarnessError | None = None
     try:

@@ -266,6 +266,15 @@ class ClientHealth(msgspec.Struct, frozen=True, kw_only=True):
         dropped_arrivals: Arrivals that were due and never sent.
         achieved_rate: Requests per second really sent, None in a closed loop.
         planned_rate: As planned, None in a closed loop.
+        receive_delay_p50: From the kernel's receipt of a chunk to its stamp, on a share of the connections.
+            None where the platform or the transport has no kernel stamps.
+        receive_delay_p99: Likewise.
+        receive_delay_max: Likewise.
+        num_receive_delays: Number of samples of it.
+        stamp_error_p99: Bound on how late 99 % of the stamps were, hence on the error of times that begin with
+            the sending. None in results that don't have it: then the loop lag stands for it.
+        interval_error_p99: Bound on the error of 99 % of the times between two stamps.
+        response_error_p99: Bound on the error of 99 % of the times that begin with the due time.
     """
 
     loop_lag_p99: int
@@ -281,6 +290,13 @@ class ClientHealth(msgspec.Struct, frozen=True, kw_only=True):
     dropped_arrivals: int = 0
     achieved_rate: float | None = None
     planned_rate: float | None = None
+    receive_delay_p50: int | None = None
+    receive_delay_p99: int | None = None
+    receive_delay_max: int | None = None
+    num_receive_delays: int = 0
+    stamp_error_p99: int | None = None
+    interval_error_p99: int | None = None
+    response_error_p99: int | None = None
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):

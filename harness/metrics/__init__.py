@@ -51,12 +51,16 @@ class Missing(str):
 
 
 class ClientError(enum.Enum):
-    """How far the lag of the event loop moves a value."""
+    """How far late stamps move a value."""
 
     STAMP = enum.auto()
-    """By the whole lag: the value lies between two stamps."""
+    """The value ends with a stamp, and begins when the request was due or sent."""
+    INTERVAL = enum.auto()
+    """The value lies between two stamps."""
+    LONGEST = enum.auto()
+    """The value is the longest of many intervals, so the worst stamp may be in it."""
     PER_TOKEN = enum.auto()
-    """By the lag spread over the tokens of a request."""
+    """An interval spread over the tokens of a request."""
     NONE = enum.auto()
     """Not at all."""
 

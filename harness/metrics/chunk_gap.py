@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.metrics import NOT_STREAMED, ONE_CHUNK, Missing, TokenMetric, Unit, Values, gaps
+from harness.metrics import NOT_STREAMED, ONE_CHUNK, ClientError, Missing, TokenMetric, Unit, Values, gaps
 
 if TYPE_CHECKING:
     from harness.record import Record
@@ -15,6 +15,7 @@ class ChunkGap(TokenMetric):
 
     unit = Unit.NS
     needs_stream = True
+    client_error = ClientError.INTERVAL
 
     def values(self, record: Record, start_ns: int) -> Values | Missing:
         """In ns, one less than there are chunks."""

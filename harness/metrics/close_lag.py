@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.metrics import NO_TOKEN, NOT_STREAMED, Missing, RequestMetric, Unit
+from harness.metrics import NO_TOKEN, NOT_STREAMED, ClientError, Missing, RequestMetric, Unit
 
 if TYPE_CHECKING:
     from harness.record import Record
@@ -15,6 +15,7 @@ class CloseLag(RequestMetric):
 
     unit = Unit.NS
     needs_stream = True
+    client_error = ClientError.INTERVAL
 
     def value(self, record: Record, start_ns: int) -> float | Missing:
         """In ns."""

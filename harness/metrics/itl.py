@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.metrics import Missing, TokenMetric, Unit, Values
+from harness.metrics import ClientError, Missing, TokenMetric, Unit, Values
 from harness.metrics.chunk_gap import ChunkGap
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ class InterTokenLatency(TokenMetric):
 
     unit = Unit.NS
     needs_stream = True
+    client_error = ClientError.INTERVAL
 
     def values(self, record: Record, start_ns: int) -> Values | Missing:
         """In ns, as many as there are tokens after the first chunk."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING
 
-from harness.metrics import NOT_STREAMED, ONE_CHUNK, Missing, RequestMetric, Unit
+from harness.metrics import NOT_STREAMED, ONE_CHUNK, ClientError, Missing, RequestMetric, Unit
 
 if TYPE_CHECKING:
     from harness.record import Record
@@ -16,6 +16,7 @@ class LongestStall(RequestMetric):
 
     unit = Unit.NS
     needs_stream = True
+    client_error = ClientError.LONGEST
 
     def value(self, record: Record, start_ns: int) -> float | Missing:
         """In ns."""

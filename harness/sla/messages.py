@@ -40,7 +40,7 @@ def without_sample(rule: Rule, finding: Finding) -> str:
 def eaten(rule: Rule, finding: Finding, error: float, health: ClientHealth | None) -> str:
     """Why the margin is none."""
     observed, limit = _shown(rule, finding)
-    late = health is not None and error > 2 * health.loop_lag_p99
+    late = health is not None and error > 2 * (health.stamp_error_p99 or health.loop_lag_p99)
     cause = "requests were sent late" if late else "its event loop lagged"
     return (
         f"{observed} against {limit}: the margin is not larger than the harness's own error of "
