@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -53,6 +54,7 @@ class Client:
         self.timeouts = timeouts
         self.transport = transport.choose(target, timeouts)
         self._path = target.path_of(self.endpoint.path)
+        self._run_id = f"tokenpace-{secrets.token_hex(4)}"  # servers want ids that no other client has
 
     def prepare(self, arrival: Arrival) -> Prepared:
         """Put an arrival into bytes.
@@ -62,7 +64,8 @@ class Client:
         """
         body = self.endpoint.body(arrival, self.model)
         accept = "text/event-stream" if self.endpoint.streaming else "application/json"
-        return Prepared(arrival=arrival, request=HttpRequest("POST", self._path, body, accept))
+        request_id = f"{self._run_id}-{arrival.index}"
+        return Prepared(arrival=arrival, request=HttpRequest("POST", self._path, body, accept, request_id))
 
     async def close(self) -> None:
         """Close all connections."""

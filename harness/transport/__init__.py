@@ -10,7 +10,7 @@ proxies.
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from scenarios.timeouts import Timeouts
 
 
+REQUEST_ID: Final = "X-Request-Id"
+
+
 class HttpRequest(msgspec.Struct, frozen=True):
     """What goes over the wire, apart from the headers that every request has.
 
@@ -29,12 +32,14 @@ class HttpRequest(msgspec.Struct, frozen=True):
         path: With query, as it stands in the request line.
         body: JSON, or empty.
         accept: What kind of reply is wanted.
+        request_id: Sent as ``X-Request-Id``, by which a server's log can be matched; None to send none.
     """
 
     method: str
     path: str
     body: bytes = b""
     accept: str = "text/event-stream"
+    request_id: str | None = None
 
 
 class Transport(abc.ABC):

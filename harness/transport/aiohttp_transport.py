@@ -22,7 +22,7 @@ import yarl
 from aiohttp.client_proto import ResponseHandler
 
 from harness.timeline import SLICE_BYTES, End
-from harness.transport import HttpRequest, Transport
+from harness.transport import REQUEST_ID, HttpRequest, Transport
 from harness.transport.failures import Failure, connect_failure, exchange_failure
 from harness.transport.watchdog import Watchdog
 
@@ -203,6 +203,8 @@ class AiohttpTransport(Transport):
         headers = {"Accept": request.accept, "Accept-Encoding": "identity", "User-Agent": "tokenpace"}
         if request.body:
             headers["Content-Type"] = "application/json"
+        if request.request_id is not None:
+            headers[REQUEST_ID] = request.request_id
         given = {name.lower() for name in self._target.headers}
         headers = {name: value for name, value in headers.items() if name.lower() not in given}
         async with self._open_session().request(

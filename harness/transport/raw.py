@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from harness.receive_delays import ReceiveDelays
 from harness.timeline import End
-from harness.transport import HttpRequest, Transport
+from harness.transport import REQUEST_ID, HttpRequest, Transport
 from harness.transport.connection import Answered, Connection
 from harness.transport.connector import Connector
 from harness.transport.failures import connect_failure
@@ -32,6 +32,7 @@ class RawTransport(Transport):
         lower = {name.lower() for name in target.headers}
         own = [f"{name}: {value}" for name, value in headers.items() if name.lower() not in lower]
         given = [f"{name}: {value}" for name, value in target.headers.items()]
+        self._sends_ids = REQUEST_ID.lower() not in lower
         self._head = "\r\n".join([*own, *given]).encode("latin-1")
 
     async def exchange(self, request: HttpRequest, timeline: Timeline) -> None:
@@ -62,8 +63,10 @@ class RawTransport(Transport):
         length = b""
         if request.body:
             length = b"Content-Type: application/json\r\nContent-Length: %d\r\n" % len(request.body)
-        accept = f"Accept: {request.accept}\r\n".encode("latin-1")
-        return b"".join((line, self._head, b"\r\n", accept, length, b"\r\n", request.body))
+        rest = f"Accept: {request.accept}\r\n"
+        if self._sends_ids and request.request_id is not None:
+            rest += f"{REQUEST_ID}: {request.request_id}\r\n"
+        return b"".join((line, self._head, b"\r\n", rest.encode("latin-1"), length, b"\r\n", request.body))
 
     def _take_idle(self) -> Connection | None:
         while self._idle:

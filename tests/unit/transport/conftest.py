@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from harness.event_loop import new_event_loop
+from harness.receive_delays import ReceiveDelays
 from harness.target import Target
 from harness.timeline import Timeline
 from harness.transport import HttpRequest, Transport
@@ -71,9 +72,26 @@ class Carrier(NamedTuple):
         return self.run(port, work, **options)
 
 
+class _NoSample(ReceiveDelays):
+    """No connection is read with the kernel's stamps."""
+
+    def takes_next(self) -> bool:
+        """Never."""
+        return False
+
+
+def _by_the_loop(target: Target, timeouts: Timeouts) -> Transport:
+    """Raw, every connection carried by the event loop's own transport. By itself the first one isn't."""
+    transport = RawTransport(target, timeouts)
+    transport._connector._receive_delays = _NoSample()
+    return transport
+
+
 CARRIERS = {
-    "raw-uvloop": Carrier(RawTransport, new_event_loop),
-    "raw-asyncio": Carrier(RawTransport, asyncio.new_event_loop),
+    "raw-uvloop": Carrier(_by_the_loop, new_event_loop),
+    "raw-asyncio": Carrier(_by_the_loop, asyncio.new_event_loop),
+    "raw-stamped-uvloop": Carrier(RawTransport, new_event_loop),
+    "raw-stamped-asyncio": Carrier(RawTransport, asyncio.new_event_loop),
     "aiohttp-uvloop": Carrier(AiohttpTransport, new_event_loop),
     "aiohttp-asyncio": Carrier(AiohttpTransport, asyncio.new_event_loop),
 }
