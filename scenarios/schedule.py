@@ -32,6 +32,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
             ``num_requests``: whoever sends them counts.
         loop: ``open`` (due times given) or ``closed`` (a fixed number of slots).
         concurrency: Closed loop: number of slots. None in an open loop.
+        slots: Closed loop: which of them this is the plan of, where others have the rest; None for all.
         max_in_flight: Open loop: requests in flight at most; an arrival that must wait is late, and
             its response times count from its due time. None for no cap.
         ramp_ns: Closed loop: time over which the slots are opened one after the other.
@@ -50,6 +51,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     arrivals: Iterator[Arrival]
     loop: str
     concurrency: int | None = None
+    slots: range | None = None
     max_in_flight: int | None = None
     ramp_ns: int = 0
     duration_ns: int | None = None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from harness.record import Record
     from scenarios.schedule import Schedule
 
-__all__ = ["LoadFacts", "generate"]
+__all__ = ["Brake", "LoadFacts", "generate"]
 
 
 async def generate(
@@ -32,6 +32,8 @@ async def generate(
     stop: asyncio.Event,
     *,
     facts: LoadFacts | None = None,
+    brake: Brake | None = None,
+    start_ns: int | None = None,
     samples: int = 0,
 ) -> LoadFacts:
     """Send the schedule and hand over a ``Record`` for each request that was begun.
@@ -46,6 +48,8 @@ async def generate(
         on_record: Called on the loop for each request, in order of their ends. An exception ends the run.
         stop: Set it to end the run now: nothing more is sent, what is in flight is cut.
         facts: Filled while the run goes on, for a live display; a new one by default.
+        brake: For a caller that wants to end the sending itself; a new one by default.
+        start_ns: Instant of the monotonic clock that due times count from; now by default.
         samples: So many requests, the first ones, keep prompt and answer as text.
 
     Raises:
@@ -53,8 +57,8 @@ async def generate(
     """
     driver = importlib.import_module(f"harness.drivers.{schedule.loop}_loop")
     facts = facts if facts is not None else LoadFacts()
-    facts.begin(schedule.planned_rate)
-    brake = Brake(schedule.stop, facts)
+    facts.begin(schedule.planned_rate, start_ns)
+    brake = brake if brake is not None else Brake(schedule.stop, facts)
 
     def keep(record: Record) -> None:
         on_record(record)

@@ -32,7 +32,7 @@ class Brake:
         """A request was begun."""
         limit = self._limits.in_flight
         if limit is not None and self._facts.in_flight >= limit:
-            self._pull(f"{limit} requests were in flight (stop.in_flight)")
+            self.pull(f"{limit} requests were in flight (stop.in_flight)")
 
     def ended(self, record: Record) -> None:
         """A request has ended. One that was cut or cancelled says nothing of the server."""
@@ -42,12 +42,13 @@ class Brake:
         if limit is None or self._num_ended < self._limits.min_ended:
             return
         if self._num_failed > limit * self._num_ended:
-            self._pull(
+            self.pull(
                 f"{self._num_failed} of {self._num_ended} requests had failed "
                 f"(stop.error_share {100 * limit:g} %)"
             )
 
-    def _pull(self, reason: str) -> None:
+    def pull(self, reason: str) -> None:
+        """End the sending for that reason; the first reason holds."""
         if not self.pulled.done():
             self._facts.stop_reason = reason
             self.pulled.set_result(None)

@@ -24,7 +24,8 @@ async def drive(load: Load) -> None:
     """
     concurrency = load.schedule.concurrency or 1
     load.spawn(_end_of_time(load))
-    for slot in range(concurrency):
+    await load.pacer.until(load.start_ns)
+    for slot in load.schedule.slots or range(concurrency):
         if load.schedule.ramp_ns:
             await load.pacer.until(load.start_ns + slot * load.schedule.ramp_ns // concurrency)
         if load.over.is_set():

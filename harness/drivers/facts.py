@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from harness.summary.pace import PaceState
+
 SLICE_NS = 1_000_000_000
 
 
@@ -38,10 +40,10 @@ class LoadFacts:
         self._due_span: list[int] = []
         self._sent_span: list[int] = []
 
-    def begin(self, nominal_rate: float | None) -> None:
-        """The run starts now."""
+    def begin(self, nominal_rate: float | None, start_ns: int | None = None) -> None:
+        """The run starts at that instant of the monotonic clock; None for now."""
         self.nominal_rate = nominal_rate
-        self.started_ns = time.monotonic_ns()
+        self.started_ns = time.monotonic_ns() if start_ns is None else start_ns
 
     def finish(self) -> None:
         """The last request has ended."""
@@ -75,6 +77,10 @@ class LoadFacts:
         """Requests per second by the times at which they were really sent."""
         return self._rate(self._sent_span)
 
+    def pace(self) -> PaceState:
+        """Of what was sent so far."""
+        return PaceState(num=self.num_sent, due_ns=_ends(self._due_span), sent_ns=_ends(self._sent_span))
+
     def _rate(self, span: list[int]) -> float | None:
         if len(span) < 2 or span[1] <= span[0]:
             return None
@@ -87,3 +93,7 @@ class LoadFacts:
         if missing > 0:
             self.in_flight_by_second.extend([self.in_flight] * missing)
         return second
+
+
+def _ends(span: list[int]) -> tuple[int, int] | None:
+    return (span[0], span[-1]) if span else None
