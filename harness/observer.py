@@ -83,6 +83,7 @@ class Observer:
             health=self._probe.report(self._facts, is_open=self._schedule.loop == "open"),
             stopped=self._facts.stop_reason,
             num_backoffs=self._facts.num_backoffs,
+            started_ns=self._facts.started_ns,
         )
 
     def _elapsed_ns(self) -> int:

@@ -70,6 +70,8 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
         health: The harness's own error so far.
         stopped: Which limit of the scenario ended it early; None if none did.
         num_backoffs: Times that a slot of a closed loop waited because the server had not replied.
+        started_ns: Monotonic time of the start, from which the journal's times count: by it they can be held
+            against those of another process of the same machine. 0 before the start.
     """
 
     elapsed_ns: int
@@ -78,6 +80,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     health: ClientHealth
     stopped: str | None = None
     num_backoffs: int = 0
+    started_ns: int = 0
 
 
 Document = TypeVar("Document", Manifest, Checkpoint)
