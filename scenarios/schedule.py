@@ -16,11 +16,14 @@ class StopLimits(msgspec.Struct, frozen=True, kw_only=True):
         error_share: More failures than this share of the requests that have ended; None for no limit.
         min_ended: So many must have ended before that counts.
         in_flight: So many requests in flight; None for no limit.
+        saturation_after_ns: An open loop ends once it sends more than the server can do, which is looked for
+            from so long after the start on; None not to look.
     """
 
     error_share: float | None = None
     min_ended: int = 1
     in_flight: int | None = None
+    saturation_after_ns: int | None = None
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):

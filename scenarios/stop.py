@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import Annotated, Final
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
+from scenarios.durations import UNITS, format_duration, parse_duration
 from scenarios.rates import Share
 from scenarios.section import Section, fault
 
 DEFAULT_AFTER: Final = 20
+DEFAULT_SATURATION_AFTER: Final = 30 * UNITS["s"]
 _REQUESTS: Final = re.compile(r"(\d{1,9})(?:\s*requests?)?", re.ASCII)
 
 
@@ -21,6 +23,16 @@ def _parse_count(value: object) -> object:
     return int(match[1]) if match else value
 
 
+def _parse_saturation(value: object) -> object:
+    if isinstance(value, bool):
+        return DEFAULT_SATURATION_AFTER if value else None
+    return None if value is None else parse_duration(value)
+
+
+def _write_saturation(value: int | None) -> str | None:
+    return None if value is None else format_duration(value)
+
+
 class Stop(Section):
     """Limits beyond which going on would teach nothing more. The first that is passed ends the run.
 
@@ -28,16 +40,23 @@ class Stop(Section):
         error_share: More failures than this share of all requests that have ended.
         after: So many requests must have ended before ``error_share`` counts; 20 if left out.
         in_flight: So many requests in flight: the server can't keep up.
+        saturation: ``true``, or how long after the start to begin to look (30s): an open loop in which both
+            the requests in flight and the response times grow, by a statistical test.
     """
 
     error_share: Share | None = None
     after: Annotated[int | None, BeforeValidator(_parse_count)] = Field(None, ge=1)
     in_flight: int | None = Field(None, ge=1)
+    saturation: Annotated[
+        int | None,
+        BeforeValidator(_parse_saturation),
+        PlainSerializer(_write_saturation, return_type=str | None, when_used="json"),
+    ] = None
 
     @model_validator(mode="after")
     def _check_any(self) -> Stop:
-        if self.error_share is None and self.in_flight is None:
-            raise fault("needs error_share: 50%, or in_flight: 2000, or both")
+        if self.error_share is None and self.in_flight is None and self.saturation is None:
+            raise fault("needs error_share: 50%, or in_flight: 2000, or saturation: true")
         if self.after is not None and self.error_share is None:
             raise fault("after belongs to error_share; for example {error_share: 50%, after: 20 requests}")
         if self.error_share == 1:

@@ -207,7 +207,12 @@ def _limits(stop: Stop | None) -> StopLimits:
     if stop is None:
         return StopLimits()
     min_ended = stop.after or DEFAULT_AFTER
-    return StopLimits(error_share=stop.error_share, min_ended=min_ended, in_flight=stop.in_flight)
+    return StopLimits(
+        error_share=stop.error_share,
+        min_ended=min_ended,
+        in_flight=stop.in_flight,
+        saturation_after_ns=stop.saturation,
+    )
 
 
 kinds: Kinds[Arrivals] = Kinds(__name__, "arrivals", Arrivals)  # type: ignore[type-abstract]  # only its subclasses are made

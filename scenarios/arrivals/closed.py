@@ -39,6 +39,12 @@ class Closed(Arrivals):
             raise fault("ramp must be shorter than duration")
         return self
 
+    @model_validator(mode="after")
+    def _check_saturation(self) -> Closed:
+        if self.stop is not None and self.stop.saturation is not None:
+            raise fault("stop.saturation belongs to open loops; a closed one sends a slow server less")
+        return self
+
     @property
     def most_in_flight(self) -> int:
         """One for each slot."""

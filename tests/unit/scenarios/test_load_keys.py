@@ -86,3 +86,18 @@ def test_warm_up() -> None:
 def test_mistakes_are_named(load: dict[str, Any], message: str) -> None:
     with pytest.raises(ScenarioError, match=message):
         _scenario(**load)
+
+
+@pytest.mark.parametrize(
+    ("written", "after_ns"), [(True, 30_000_000_000), ("10s", 10_000_000_000), (False, None)]
+)
+def test_saturation_is_looked_for_on_request(written: object, after_ns: int | None) -> None:
+    scenario = _scenario(stop={"saturation": written, "in_flight": 10})
+    assert scenario.schedule().stop == StopLimits(min_ended=20, in_flight=10, saturation_after_ns=after_ns)
+    assert scenario_from(scenario.to_mapping()) == scenario
+
+
+def test_a_closed_loop_is_never_saturated() -> None:
+    load = {"arrivals": "closed", "concurrency": 3, "requests": 9, "stop": {"saturation": True}}
+    with pytest.raises(ScenarioError, match=r"stop\.saturation belongs to open loops"):
+        scenario_from({"name": "t", "load": load, "prompts": {"source": "text", "text": "Hi"}})
