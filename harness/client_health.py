@@ -42,10 +42,12 @@ class HealthProbe:
 
     Args:
         receive_delays: Of the transport; None for one that can't tell.
+        facts: Of the load; once it has ended there is nothing to be late for, whatever the loop is busy with.
     """
 
-    def __init__(self, receive_delays: ReceiveDelays | None = None) -> None:
+    def __init__(self, receive_delays: ReceiveDelays | None = None, facts: LoadFacts | None = None) -> None:
         self._receive_delays = receive_delays
+        self._facts = facts
         self._loop_lag = Histogram()
         self._schedule_lag = Histogram()
         self._pauses = GcPauses()
@@ -54,7 +56,7 @@ class HealthProbe:
         self._probe_ns = 0
         self._begun_ns = 0
         self._begun_cpu_ns = 0
-        self._cpu_share = 0.0
+        self._cpu_share: float | None = None
         self._num_chunks = 0
         self._num_coalesced = 0
 
@@ -70,8 +72,7 @@ class HealthProbe:
     ) -> None:
         assert self._timer is not None
         self._timer.close()
-        wall_ns = max(1, time.monotonic_ns() - self._begun_ns)
-        self._cpu_share = (time.process_time_ns() - self._begun_cpu_ns) / wall_ns
+        self._cpu_share = self._share_of_cpu()
         self._pauses.__exit__(kind, error, traceback)
 
     def observe(self, record: Record) -> None:
@@ -97,7 +98,7 @@ class HealthProbe:
             schedule_lag_max=_max(self._schedule_lag) if is_open else None,
             gc_pause_max=self._pauses.max_ns,
             gc_pause_total=self._pauses.total_ns,
-            cpu_share=self._cpu_share,
+            cpu_share=self._share_of_cpu(),
             coalesced_chunks=self._num_coalesced,
             num_chunks=self._num_chunks,
             clock_resolution=max(1, round(time.get_clock_info("monotonic").resolution * 1e9)),
@@ -113,6 +114,13 @@ class HealthProbe:
             response_error_p99=error.of_responses(),
         )
 
+    def _share_of_cpu(self) -> float:
+        """Until now, or until the end of the measurement."""
+        if self._cpu_share is not None or not self._begun_ns:
+            return self._cpu_share or 0.0
+        wall_ns = max(1, time.monotonic_ns() - self._begun_ns)
+        return (time.process_time_ns() - self._begun_cpu_ns) / wall_ns
+
     def _arm(self) -> None:
         assert self._timer is not None
         self._probe_ns = time.monotonic_ns() + self._chance.randrange(
@@ -121,7 +129,10 @@ class HealthProbe:
         self._timer.arm(self._probe_ns)
 
     def _probe(self) -> None:
-        lag_ns = time.monotonic_ns() - self._probe_ns
+        ended_ns = self._facts.ended_ns if self._facts is not None else 0
+        lag_ns = (ended_ns or time.monotonic_ns()) - self._probe_ns
+        if lag_ns < 0:
+            return
         _note(self._loop_lag, lag_ns)
         for swallowed_ns in range(lag_ns - PROBE_INTERVAL_NS, 0, -PROBE_INTERVAL_NS):
             _note(self._loop_lag, swallowed_ns)

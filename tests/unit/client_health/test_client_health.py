@@ -55,6 +55,21 @@ def test_R6_a_stalled_loop_is_seen(runner: Callable[..., ClientHealth]) -> None:
     assert health.loop_lag_p99 >= 400 * MS
 
 
+def test_what_the_loop_does_after_the_load_is_no_lag() -> None:
+    async def main() -> ClientHealth:
+        facts = LoadFacts()
+        facts.begin(None)
+        with HealthProbe(None, facts) as probe:
+            await asyncio.sleep(0.3)
+            facts.finish()
+            await blocked()
+        return probe.report(facts, is_open=True)
+
+    health = run(main())
+    assert health.loop_lag_p99 > 0
+    assert health.loop_lag_max < 300 * MS
+
+
 def test_schedule_lag_is_without_the_connecting(make_record: MakeRecord) -> None:
     probe = HealthProbe()
     for index in range(100):
