@@ -68,9 +68,8 @@ def _side(rule: Rule, *, good: bool) -> str:
 
 
 def _bound(rule: Rule, finding: Finding, confidence: float) -> str:
-    """The bound that decided: towards the limit."""
-    assert finding.observed is not None
-    high = finding.observed <= rule.limit
+    """The bound that decided: the one that lies between the observed value and the limit."""
+    high = rule.operator.is_ceiling == (finding.decision is Decision.TRUE)
     bound = finding.high if high else finding.low
     if bound is None:
         return ""
