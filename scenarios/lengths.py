@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
+from numpy.random import default_rng
 from pydantic import BeforeValidator, Field, model_serializer, model_validator
 
 from scenarios.section import Section, fault
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+
+_NUM_DRAWS: Final = 4_000
 
 
 class Length(Section):
@@ -48,6 +53,14 @@ class Length(Section):
         if self.mean is not None and self.stdev == 0:
             return round(self.mean)
         return self.min if self.mean is None and self.min == self.max else None
+
+    @functools.cached_property
+    def average(self) -> float:
+        """The mean of what is drawn, which cut-off ends may move away from ``mean``."""
+        if self.constant is not None:
+            return self.constant
+        rng = default_rng(0)
+        return sum(self.draw(rng) for _ in range(_NUM_DRAWS)) / _NUM_DRAWS
 
     def draw(self, rng: Generator) -> int:
         """One length. Takes one number from ``rng``, or none where the length is constant."""

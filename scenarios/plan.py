@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from scenarios.arrivals import OpenLoop
 from scenarios.errors import ScenarioError
+from scenarios.exact_lengths import check
 from scenarios.request import Arrival, LaterTurn
 from scenarios.seeds import generator
 
@@ -16,18 +18,27 @@ if TYPE_CHECKING:
     from scenarios.request import FollowUp, Prompt
     from scenarios.sampling import Sampling
     from scenarios.schedule import Schedule
+    from scenarios.tokenizers import TokenCounter
 
 CHAT_ENDPOINTS: Final = ("chat", "responses")
 """Those that take conversations."""
 
 
-def plan(load: Arrivals, source: PromptSource, sampling: Sampling, *, endpoint: str, seed: int) -> Schedule:
+def plan(
+    load: Arrivals,
+    source: PromptSource,
+    sampling: Sampling,
+    *,
+    endpoint: str,
+    seed: int,
+    counter: TokenCounter | None = None,
+) -> Schedule:
     """The schedule of a run. Its times, prompts and body fields each have a source of chance of their own.
 
     Raises:
         ScenarioError: The prompts can't be read, there are none, or the endpoint doesn't take them.
     """
-    stream = source.open(generator(seed, "prompts"))
+    stream = source.open(generator(seed, "prompts"), counter)
     if stream.chat_only and endpoint not in CHAT_ENDPOINTS:
         raise ScenarioError(
             f"prompts: some are conversations, which the {endpoint} endpoint doesn't take; use endpoint: chat"
@@ -37,6 +48,8 @@ def plan(load: Arrivals, source: PromptSource, sampling: Sampling, *, endpoint: 
             "load: think_time belongs to conversations, and these prompts are none; "
             "use prompts: {source: conversation}, or take it out"
         )
+    if counter is not None and stream.wording is not None and stream.wording.in_tokens:
+        stream = check(stream, counter, None if stream.multi_turn else _wanted(load, seed))
     total = _total(load.num_requests, stream)
     arrivals = Numbering(load, sampling, seed).arrivals(stream)
     return load.plan(arrivals, total, (*stream.notes, *_repeats(load.num_requests, stream)))
@@ -83,6 +96,13 @@ class Numbering:
 def _limit(asked: Prompt | FollowUp, body: dict[str, Any]) -> dict[str, Any]:
     """The scenario's own limit wins over that of the prompt's source."""
     return body if asked.max_tokens is None else {"max_tokens": asked.max_tokens, **body}
+
+
+def _wanted(load: Arrivals, seed: int) -> int | None:
+    """How many prompts it will take at the most; None where only the answers decide."""
+    if load.num_requests is not None or not isinstance(load, OpenLoop):
+        return load.num_requests
+    return sum(1 for _ in load.times(generator(seed, "arrivals")))
 
 
 def _total(requests: int | None, stream: PromptStream) -> int | None:

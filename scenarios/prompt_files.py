@@ -9,6 +9,7 @@ import msgspec
 from pydantic import Field
 
 from scenarios.conversation import num_requests
+from scenarios.counted_prompts import with_token_counts
 from scenarios.errors import ScenarioError
 from scenarios.files import DataFile
 from scenarios.order import Order, in_order
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.random import Generator
+
+    from scenarios.tokenizers import TokenCounter
 
 
 _T = TypeVar("_T")
@@ -50,10 +53,15 @@ class PromptFile(PromptSource):
             ScenarioError: One can't be read; the message names its place.
         """
 
-    def open(self, rng: Generator) -> PromptStream:
+    def read_counted(self, counter: TokenCounter | None) -> Iterator[Prompt]:
+        """As ``read``, for sources that take limits from the lengths of texts."""
+        del counter
+        return self.read()
+
+    def open(self, rng: Generator, counter: TokenCounter | None = None) -> PromptStream:
         """The usable prompts in order."""
-        prompts = list(self.read())
-        usable = [prompt for prompt in prompts if self._fits(prompt)]
+        prompts = list(self.read_counted(counter))
+        usable = with_token_counts([prompt for prompt in prompts if self._fits(prompt)], counter)
         if not usable:
             raise ScenarioError(f"prompts: {self.file}: {self._why_none(prompts)}")
         left_out = len(prompts) - len(usable)

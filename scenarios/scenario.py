@@ -24,6 +24,8 @@ from scenarios.section import Section, fault
 from scenarios.suggestions import did_you_mean
 from scenarios.texts import Texts
 from scenarios.timeouts import Timeouts
+from scenarios.tokenizer import SERVER, WORDS, Tokenizer
+from scenarios.tokenizers import TokenCounter, open_tokenizer
 
 if TYPE_CHECKING:
     from scenarios.schedule import Schedule
@@ -41,6 +43,9 @@ class Scenario(Section):
         description: One sentence about what it stands for.
         endpoint: ``chat``, ``completions``, ``responses`` or ``embeddings``.
         model: Name of the model as the server knows it; None to ask the server.
+        tokenizer: Who counts tokens, for lengths of prompts and where the server doesn't say how long an
+            answer was: ``words`` for nobody, ``server`` for its own tokenize call, or the path of a
+            ``tokenizer.json``, of a model's folder or of a GGUF file.
         load: When requests are sent.
         prompts: What is asked.
         sampling: What else goes into the body of each request.
@@ -58,6 +63,7 @@ class Scenario(Section):
     description: str = ""
     endpoint: str = "chat"
     model: str | None = None
+    tokenizer: Tokenizer = WORDS
     load: Load = Field(examples=["{arrivals: poisson, rate: 4, duration: 30s}"])
     prompts: Prompts = Field(examples=["{source: synthetic, length: 200}"])
     sampling: Sampling = Field(default_factory=Sampling)
@@ -104,13 +110,33 @@ class Scenario(Section):
             return value
         return {key: str(each) if isinstance(each, int | float) else each for key, each in value.items()}
 
-    def schedule(self) -> Schedule:
-        """The plan of a run: same scenario, same plan, in every process.
+    def local_counter(self) -> TokenCounter | None:
+        """The tokenizer whose path the scenario names; None where it names none.
 
         Raises:
-            ScenarioError: The prompts can't be read, there are none, or the endpoint doesn't take them.
+            ScenarioError: It can't be used.
         """
-        return plan(self.load, self.prompts, self.sampling, endpoint=self.endpoint, seed=self.seed)
+        return open_tokenizer(self.tokenizer) if isinstance(self.tokenizer, Path) else None
+
+    def schedule(self, counter: TokenCounter | None = None) -> Schedule:
+        """The plan of a run: same scenario, same plan, in every process.
+
+        Args:
+            counter: The server's own, where that is the tokenizer.
+
+        Raises:
+            ScenarioError: The prompts can't be read, there are none, or the endpoint doesn't take them; the
+                tokenizer can't be used; it is the server's and ``counter`` wasn't given.
+        """
+        counter = counter or self.local_counter()
+        if counter is None and self.tokenizer == SERVER:
+            raise ScenarioError("tokenizer: server: there is no server to ask here")
+        sections = (self.load, self.prompts, self.sampling)
+        return plan(*sections, endpoint=self.endpoint, seed=self.seed, counter=counter)
+
+    def outline(self) -> Schedule:
+        """The limits of the plan without its requests: nothing is read and nobody is asked."""
+        return self.load.plan(iter(()), self.load.num_requests, ())
 
     def to_mapping(self) -> dict[str, Any]:
         """The scenario as plain data, from which ``scenario_from`` makes the same scenario."""

@@ -6,11 +6,12 @@ keys stand beside it in ``prompts``. The file holds one subclass of ``PromptSour
     class Counting(PromptSource):
         first: int = 1
 
-        def open(self, rng: Generator) -> PromptStream:
+        def open(self, rng: Generator, counter: TokenCounter | None = None) -> PromptStream:
             return PromptStream(prompts=(Prompt(text=f"Is {n} prime?") for n in itertools.count(self.first)))
 
 ``open`` reads and checks everything at once, so that a fault shows before any load is sent; the prompts
-themselves are made one by one. All chance comes from ``rng``: same seed, same prompts.
+themselves are made one by one. All chance comes from ``rng``: same seed, same prompts. Where the scenario
+names a tokenizer, ``counter`` counts with it; texts of exact lengths are made by ``MadeUpPrompts``.
 """
 
 from __future__ import annotations
@@ -25,9 +26,12 @@ from pydantic import BeforeValidator, SerializeAsAny
 from scenarios.kinds import Kinds
 from scenarios.request import Prompt
 from scenarios.section import Section
+from scenarios.wording import Wording
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from scenarios.tokenizers import TokenCounter
 
 
 class PromptStream(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +44,7 @@ class PromptStream(msgspec.Struct, frozen=True, kw_only=True):
         chat_only: Whether some are conversations, which only a chat endpoint takes.
         num_turns: Requests that ``num_prompts`` make, all turns counted; None where each makes one.
         multi_turn: Whether some go on after an answer (``Prompt.follow_ups``).
+        wording: What made their texts; None where they were not made up.
         notes: What a reader of the report must know about them.
     """
 
@@ -49,6 +54,7 @@ class PromptStream(msgspec.Struct, frozen=True, kw_only=True):
     chat_only: bool = False
     num_turns: int | None = None
     multi_turn: bool = False
+    wording: Wording | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -67,8 +73,12 @@ class PromptSource(Section, ABC):
     source: str
 
     @abstractmethod
-    def open(self, rng: Generator) -> PromptStream:
+    def open(self, rng: Generator, counter: TokenCounter | None = None) -> PromptStream:
         """The prompts of one run.
+
+        Args:
+            rng: All chance.
+            counter: Counts tokens; None where the scenario names no tokenizer.
 
         Raises:
             ScenarioError: There are none, or they can't be read.

@@ -9,18 +9,21 @@ from pydantic import Field, model_validator
 
 from scenarios.history import History
 from scenarios.lengths import Lengths
-from scenarios.prompts import PromptSource, PromptStream
+from scenarios.made_up_prompts import MadeUpPrompts
+from scenarios.prompts import PromptStream
 from scenarios.request import FollowUp, Message, Prompt
 from scenarios.section import fault
-from scenarios.wording import distinct_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.random import Generator
 
+    from scenarios.tokenizers import TokenCounter
+    from scenarios.wording import Wording
 
-class Conversation(PromptSource):
+
+class Conversation(MadeUpPrompts):
     """A turn is sent when the answer of the turn before has ended and the user has thought.
 
     It holds all that was said before. Apart from the system prompts no two texts are alike, from their first
@@ -28,12 +31,12 @@ class Conversation(PromptSource):
 
     Attributes:
         turns: Of a conversation.
-        length: Of what the user says in a turn, in words.
+        length: Of what the user says in a turn, in ``unit``.
         first_length: Likewise in the first turn; as ``length`` if left out.
-        system_length: Of the system prompt, in words; left out for none.
+        system_length: Of the system prompt, in ``unit``; left out for none.
         num_systems: How many different system prompts there are; each conversation draws one.
         history: ``live`` or ``scripted``.
-        answer_length: Of scripted answers, in words.
+        answer_length: Of scripted answers, in ``unit``.
     """
 
     turns: Lengths = Field(examples=["{min: 2, max: 8}"])
@@ -52,25 +55,27 @@ class Conversation(PromptSource):
             raise fault("num_systems counts system prompts; give system_length too")
         return self
 
-    def open(self, rng: Generator) -> PromptStream:
+    def open(self, rng: Generator, counter: TokenCounter | None = None) -> PromptStream:
         """Endless conversations."""
+        wording = self.wording(counter)
         return PromptStream(
-            prompts=_Writer(self, rng).prompts(),
+            prompts=_Writer(self, rng, wording).prompts(),
             chat_only=True,
             multi_turn=True,
-            notes=("conversations: lengths are exact in words; tokens are as the server counts them",),
+            wording=wording,
+            notes=self.length_notes(wording),
         )
 
 
 class _Writer:
     """Draws the lengths of a source's texts and writes them."""
 
-    def __init__(self, source: Conversation, rng: Generator) -> None:
+    def __init__(self, source: Conversation, rng: Generator, wording: Wording) -> None:
         self._source = source
         self._lengths_rng, texts_rng, answers_rng, self._choice_rng = rng.spawn(4)
         self._length = 0
-        self._texts = distinct_texts(self._asked_lengths(), texts_rng)
-        self._answers = distinct_texts(self._answer_lengths(), answers_rng)
+        self._texts = wording.distinct(self._asked_lengths(), texts_rng)
+        self._answers = wording.distinct(self._answer_lengths(), answers_rng)
         self._systems = list(self._system_prompts())
 
     def prompts(self) -> Iterator[Prompt]:

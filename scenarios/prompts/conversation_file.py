@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from scenarios.prompts import PromptStream
+    from scenarios.tokenizers import TokenCounter
 
 
 class ConversationFile(PromptFile):
@@ -46,9 +47,9 @@ class ConversationFile(PromptFile):
             if prompt is not None:
                 yield prompt
 
-    def open(self, rng: Generator) -> PromptStream:
+    def open(self, rng: Generator, counter: TokenCounter | None = None) -> PromptStream:
         """The usable conversations in order."""
-        stream = super().open(rng)
+        stream = super().open(rng, counter)
         note = "conversation_file: max_tokens of a turn is the number of words of its answer in the data"
         return structs.replace(stream, multi_turn=True, notes=(*stream.notes, note))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import structs
 from pydantic import Field
 
 from scenarios.files import DataFile
@@ -17,31 +18,45 @@ if TYPE_CHECKING:
 
     from scenarios.prompts import PromptStream
     from scenarios.request import Prompt
+    from scenarios.tokenizers import TokenCounter
 
 
 class Sharegpt(PromptFile):
     """A JSON list of ``{"conversations": [{"from", "value"}]}``: the first question of each conversation.
 
-    The length of the reply that follows it, in words, is that request's ``max_tokens``. Conversations that
-    don't begin with a question and its reply are left out.
+    The length of the reply that follows it is that request's ``max_tokens``: in tokens where the scenario
+    names a tokenizer, else in words. Conversations that don't begin with a question and its reply are left
+    out.
     """
 
     file: DataFile = Field(examples=["sharegpt.json"])
 
     def read(self) -> Iterator[Prompt]:
         """A prompt for each conversation that has one."""
+        return self.read_counted(None)
+
+    def read_counted(self, counter: TokenCounter | None) -> Iterator[Prompt]:
+        """The same, replies in tokens where somebody counts them."""
+        asked = list(self._asked())
+        replies = [reply for _, _, reply in asked]
+        limits = [len(reply.split()) for reply in replies] if counter is None else counter.count(replies)
+        for (place, question, _), limit in zip(asked, limits, strict=True):
+            yield make_prompt(place, text=question, max_tokens=limit)
+
+    def open(self, rng: Generator, counter: TokenCounter | None = None) -> PromptStream:
+        """The usable prompts in order."""
+        stream = super().open(rng, counter)
+        unit = "words" if counter is None else "tokens"
+        note = f"sharegpt: max_tokens of a request is the number of {unit} of its reply"
+        return structs.replace(stream, notes=(*stream.notes, note))
+
+    def _asked(self) -> Iterator[tuple[str, str, str]]:
+        """Place, question and reply."""
         place = f"prompts: {self.file}"
         for index, record in enumerate(decode(place, self.file.read_bytes(), list[_Record])):
             turns = [turn for turn in record.conversations if turn.speaker != "system"][:2]
             if [turn.speaker for turn in turns] in _BEGINNINGS and all(turn.value.split() for turn in turns):
-                limit = len(turns[1].value.split())
-                yield make_prompt(f"{place}[{index}]", text=turns[0].value, max_tokens=limit)
-
-    def open(self, rng: Generator) -> PromptStream:
-        """The usable prompts in order."""
-        stream = super().open(rng)
-        note = "sharegpt: max_tokens of a request is the number of words of its reply"
-        return msgspec.structs.replace(stream, notes=(*stream.notes, note))
+                yield f"{place}[{index}]", turns[0].value, turns[1].value
 
 
 _BEGINNINGS = (["human", "gpt"], ["user", "assistant"])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, field_validator
 
+from scenarios.counted_prompts import with_token_counts
 from scenarios.order import Order, in_order
 from scenarios.prompts import PromptSource, PromptStream
 from scenarios.request import Prompt
@@ -14,6 +15,8 @@ from scenarios.texts import Texts
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from scenarios.tokenizers import TokenCounter
 
 
 class Text(PromptSource):
@@ -34,9 +37,9 @@ class Text(PromptSource):
             raise fault("holds an empty prompt; a server has nothing to answer to")
         return value
 
-    def open(self, rng: Generator) -> PromptStream:
+    def open(self, rng: Generator, counter: TokenCounter | None = None) -> PromptStream:
         """The texts in order, endlessly."""
-        prompts = [Prompt(text=text) for text in self.text]
+        prompts = with_token_counts([Prompt(text=text) for text in self.text], counter)
         return PromptStream(
             prompts=in_order(prompts, self.order, repeat=True, rng=rng),
             num_prompts=len(self.text),

@@ -61,9 +61,10 @@ def test_synthetic_prompts_differ_from_the_first_word_on() -> None:
     assert len({tuple(text.split()[:2]) for text in texts}) == len(texts)
 
 
-def test_synthetic_unit_that_is_not_built_is_refused_by_name() -> None:
-    with pytest.raises(ScenarioError, match=r"prompts\.unit: must be 'words', not 'tokens'"):
-        _scenario({"source": "synthetic", "length": 5, "unit": "tokens"})
+def test_lengths_in_tokens_need_a_tokenizer() -> None:
+    scenario = _scenario({"source": "synthetic", "length": 5, "unit": "tokens"})
+    with pytest.raises(ScenarioError, match=r"lengths in tokens need a tokenizer; write tokenizer: server"):
+        scenario.schedule()
 
 
 def test_text_goes_round() -> None:
