@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from reference_server import kernels
-from reference_server.kernels.compiler import SOURCES, KernelBuildError, build_library
+from reference_server.c_library import BuildError
+from reference_server.kernels.compiler import SOURCES, build_library
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +44,7 @@ def kernel_library() -> KernelLibrary:
     """Build or find the library, load it and hold each kernel against its twin. Never raises."""
     try:
         loaded = load_library(build_library())
-    except KernelBuildError as error:
+    except BuildError as error:
         return KernelLibrary(None, note=f"torch computes instead of the C kernels, more slowly: {error}")
     return loaded
 
@@ -52,21 +53,21 @@ def load_library(path: Path) -> KernelLibrary:
     """Load a library and try it.
 
     Raises:
-        KernelBuildError: It can't be loaded, this CPU can't run it, or a kernel disagrees with its twin.
+        BuildError: It can't be loaded, this CPU can't run it, or a kernel disagrees with its twin.
     """
     try:
         functions = ctypes.CDLL(str(path))
     except OSError as error:
-        raise KernelBuildError(f"the compiled kernels can't be loaded ({error})") from error
+        raise BuildError(f"the compiled kernels can't be loaded ({error})") from error
     functions.kernel_isa.restype = ctypes.c_char_p
     isa = functions.kernel_isa().decode()
     if not isa:
-        raise KernelBuildError(f"this CPU can't run the compiled kernels; remove {path}")
+        raise BuildError(f"this CPU can't run the compiled kernels; remove {path}")
     for name in kernel_names():
         module = importlib.import_module(f"{kernels.__name__}.{name}")
         getattr(functions, name).argtypes = module.ARGUMENTS
         if not module.agrees(functions):
-            raise KernelBuildError(f"the kernel {name} disagrees with torch on this machine")
+            raise BuildError(f"the kernel {name} disagrees with torch on this machine")
     return KernelLibrary(functions, isa)
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import socket
-import struct
 from time import monotonic_ns
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
+from reference_server.timetable.event_loop import RunningWire, Wire
 from reference_server.timetable.faults import error_body
 from reference_server.timetable.http_request import (
     MAX_BODY_BYTES,
@@ -19,12 +17,13 @@ from reference_server.timetable.http_request import (
 from reference_server.timetable.http_response import CONTINUE, JSON, whole_response
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from reference_server.timetable.answer import Answer
     from reference_server.timetable.intake import Intake
 
 MAX_HELD_BACK_BYTES = 16 * 1024 * 1024
-_LINGER_S = 2.0
-_NO_LINGER = struct.pack("ii", 1, 0)
+_LINGER_NS = 2_000_000_000
 
 
 class Service(Protocol):
@@ -39,23 +38,32 @@ class Service(Protocol):
     def handle(self, request: HttpRequest, connection: Connection, arrival_ns: int) -> None:
         """Answer it, now or later; then call ``connection.finish``."""
 
+    def after(self, delay_ns: int, job: Callable[[], None]) -> None:
+        """Do something then."""
 
-class Connection(asyncio.Protocol):
+
+class Connection:
     """A connection of HTTP/1.1 with keep-alive and pipelining.
 
     Writes go to the socket at once, so that a stamp taken just before is the time at which the kernel gets
-    the bytes; the event loop's transport would collect them until the end of its turn. Only what the kernel
-    does not take goes through the transport.
+    the bytes; an event loop would collect them until the end of its turn. Only what the kernel does not take
+    is left to the loop.
+
+    Args:
+        service: Answers.
+        intake: Where requests wait until others have been read.
+        wire: The socket.
 
     Attributes:
+        runner: The wire, if it carries out runs.
         answer: What is being answered, None between requests.
         num_held_back: Writes that the kernel did not take at once.
     """
 
-    _transport: asyncio.Transport
-
-    def __init__(self, service: Service, intake: Intake) -> None:
-        self._service, self._intake = service, intake
+    def __init__(self, service: Service, intake: Intake, wire: Wire) -> None:
+        self._service, self._intake, self._wire = service, intake, wire
+        self._fd = wire.fd
+        self.runner = wire if isinstance(wire, RunningWire) else None
         self._parser = RequestParser()
         self._busy = self._expected = self._leaving = False
         self._received_ns = 0
@@ -63,39 +71,30 @@ class Connection(asyncio.Protocol):
         self._holds_back = False
         self.answer: Answer | None = None
         self.num_held_back = 0
+        service.opened(self)
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Get at the socket."""
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's does not derive from it
-        self._socket: socket.socket = transport.get_extra_info("socket")
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._fd = self._socket.fileno()
-        self._service.opened(self)
-
-    def connection_lost(self, exc: Exception | None) -> None:
+    def lost(self) -> None:
         """The client is gone, or we are done."""
-        del exc
         self._leaving = True
         self._service.closed(self)
         if self.answer is not None:
             self.answer.lost("client_left")
             self.answer = None
 
-    def data_received(self, data: bytes) -> None:
-        """Stamp first, then see whether a request is complete."""
-        received_ns = monotonic_ns()
+    def received(self, data: bytes, stamp_ns: int) -> None:
+        """See whether a request is complete."""
         if self._leaving:
             return
         self._parser.feed(data)
         if not self._busy:
-            self._received_ns = received_ns
+            self._received_ns = stamp_ns
             self._expect_request()
         elif self._parser.num_buffered > MAX_BODY_BYTES:
-            self._transport.pause_reading()
+            self._wire.pause_reading()
 
     def write(self, data: bytes) -> None:
         """Hand ``data`` to the kernel."""
-        if self._holds_back and self._transport.get_write_buffer_size():
+        if self._holds_back and self._wire.num_held:
             self._hold_back(data)
             return
         try:
@@ -103,10 +102,16 @@ class Connection(asyncio.Protocol):
         except BlockingIOError:
             taken = 0
         except OSError:
-            self._transport.abort()
+            self._wire.abort()
             return
         if taken < len(data):
             self._hold_back(data[taken:])
+
+    def note_held_back(self, num_writes: int) -> None:
+        """The wire held some writes of a run."""
+        if num_writes:
+            self._holds_back = True
+            self.num_held_back += num_writes
 
     def reply(self, response: bytes) -> None:
         """Send a whole response."""
@@ -119,17 +124,16 @@ class Connection(asyncio.Protocol):
         self._busy = False
         if closes or not self._keeps_alive:
             self._leaving = True
-            self._transport.close()
+            self._wire.close()
         elif self._parser.num_buffered:
-            self._transport.resume_reading()
+            self._wire.resume_reading()
             self._received_ns = monotonic_ns()
             self._expect_request()
 
     def reset(self) -> None:
         """End with a TCP reset in place of a polite end."""
         self._leaving = True
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
-        self._transport.abort()
+        self._wire.reset()
 
     def stop(self, reason: str) -> None:
         """End now, whatever is going on."""
@@ -137,7 +141,7 @@ class Connection(asyncio.Protocol):
             self.answer.lost(reason)
             self.answer = None
         self._leaving = True
-        self._transport.abort()
+        self._wire.abort()
 
     def _expect_request(self) -> None:
         if not self._expected:
@@ -170,14 +174,13 @@ class Connection(asyncio.Protocol):
         body = error_body(error.status, "BadRequestError", str(error))
         self.write(whole_response(error.status, JSON, body, closes=True))
         self._leaving = True
-        if not self._transport.is_closing():
-            self._transport.write_eof()
-            asyncio.get_running_loop().call_later(_LINGER_S, self._transport.abort)
+        self._wire.end_writing()
+        self._service.after(_LINGER_NS, self._wire.abort)
 
     def _hold_back(self, data: bytes) -> None:
         self._holds_back = True
         self.num_held_back += 1
-        if self._transport.get_write_buffer_size() + len(data) > MAX_HELD_BACK_BYTES:
+        if self.answer is not None and self._wire.num_held + len(data) > MAX_HELD_BACK_BYTES:
             self.stop("slow_reader")
         else:
-            self._transport.write(data)
+            self._wire.hold(data)

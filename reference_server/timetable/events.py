@@ -16,7 +16,7 @@ _LINE_ENDS: Final = {"lf": b"\n", "crlf": b"\r\n", "cr": b"\r"}
 _ROLE_CONTENT: Final = {"empty": b',"content":""', "null": b',"content":null', "absent": b""}
 
 
-class _Voice(NamedTuple):
+class Voice(NamedTuple):
     """An event but for the text of its tokens.
 
     Attributes:
@@ -35,6 +35,9 @@ class Events:
 
     Args:
         content: What it says.
+
+    Attributes:
+        answer: What most events of the answer look like.
     """
 
     def __init__(self, content: Content) -> None:
@@ -45,7 +48,7 @@ class Events:
         envelope = content.envelope("chat.completion.chunk" if ask.chat else "text_completion")
         self._head = self._field + msgspec.json.encode(envelope)[:-1] + b',"choices":['
         self._varies = ask.token_ids or ask.running_usage or content.calls_tool
-        self._answer = self._voice("refusal" if script.answer == "refusal" else "content")
+        self.answer = self._voice("refusal" if script.answer == "refusal" else "content")
         self._thought = self._voice(script.reasoning_field)
 
     def role(self) -> bytes:
@@ -55,7 +58,7 @@ class Events:
 
     def tokens(self, position: int, num_tokens: int, *, last: bool) -> bytes:
         """The event that bears so many tokens from ``position`` (from 0) on."""
-        voice = self._thought if position < self._plan.num_thoughts else self._answer
+        voice = self._thought if position < self._plan.num_thoughts else self.answer
         if last or self._varies:
             return self._unlike_most(voice, position, num_tokens, last=last)
         return voice.before + self._content.text(position, num_tokens) + voice.plain_end
@@ -82,16 +85,16 @@ class Events:
         """A line that keeps the connection alive and means nothing."""
         return b": keep-alive" + self._end
 
-    def _voice(self, field: str) -> _Voice:
+    def _voice(self, field: str) -> Voice:
         before, after = b'{"index":0,"text":"', b'"'
         if self._content.ask.chat:
             before, after = b'{"index":0,"delta":{"' + field.encode() + b'":"', b'"}'
         plain_end = after + b',"logprobs":null,"finish_reason":null}]}' + self._end
-        return _Voice(self._head + before, after, plain_end)
+        return Voice(self._head + before, after, plain_end)
 
-    def _unlike_most(self, voice: _Voice, position: int, num_tokens: int, *, last: bool) -> bytes:
+    def _unlike_most(self, voice: Voice, position: int, num_tokens: int, *, last: bool) -> bytes:
         tail = self._tail(position, num_tokens, self._plan.finish_reason if last else None)
-        if voice is self._answer and self._content.calls_tool:
+        if voice is self.answer and self._content.calls_tool:
             return self._head + self._tool_call(position, num_tokens) + tail
         return voice.before + self._content.text(position, num_tokens) + voice.after + tail
 

@@ -22,8 +22,7 @@ from reference_server.timetable.log import Entry
 from reference_server.timetable.plan import Plan
 from reference_server.timetable.script import Script, ScriptError, make_script
 from reference_server.timetable.whole_body import whole_body
-from reference_server.timetable.words import Vocabulary
-from reference_server.timetable.writes import Writes, stream_writes
+from reference_server.timetable.writes import Steps, Writes, can_run, stream_in_runs, stream_writes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from reference_server.timetable.connection import Connection
     from reference_server.timetable.http_request import HttpRequest
     from reference_server.timetable.wheel import TimerWheel
+    from reference_server.timetable.words import Vocabulary
 
 
 class Generator:
@@ -39,7 +39,8 @@ class Generator:
 
     Args:
         script: What holds unless a request says otherwise.
-        seed: Of all chance and of the text.
+        seed: Of all chance.
+        vocabulary: Where the words come from.
         model_name: Told to clients that name none.
         wheel: Where answers wait for their time.
         capacity: Where they wait for a slot.
@@ -50,14 +51,14 @@ class Generator:
         self,
         script: Script,
         seed: int,
+        vocabulary: Vocabulary,
         model_name: str,
         wheel: TimerWheel,
         capacity: Capacity,
         finished: Callable[[Entry], None],
     ) -> None:
-        self._script, self._seed, self._model_name = script, seed, model_name
+        self._script, self._seed, self._vocabulary, self._model_name = script, seed, vocabulary, model_name
         self._wheel, self._capacity, self._finished = wheel, capacity, finished
-        self._vocabulary = Vocabulary(seed)
         self._num_started = 0
 
     def reset(self) -> None:
@@ -85,7 +86,12 @@ class Generator:
         )
         self._num_started += 1
         ask = _ask(http, request, script, self._model_name)
-        form = _Form(http, plan, Content(ask, script, plan, self._vocabulary, entry.index))
+        form = _Form(
+            http,
+            plan,
+            Content(ask, script, plan, self._vocabulary, entry.index),
+            runs=connection.runner is not None,
+        )
         connection.answer = Answer(entry, plan, connection, self._wheel, self._capacity, self._finished)
         connection.answer.begin(form.head(streams=entry.stream), form.writes(streams=entry.stream))
 
@@ -97,11 +103,19 @@ class Generator:
 
 
 class _Form(NamedTuple):
-    """The form an answer takes: a stream, one piece, or a fault's reply in its place."""
+    """The form an answer takes: a stream, one piece, or a fault's reply in its place.
+
+    Attributes:
+        http: The request.
+        plan: What happens to it.
+        content: What the answer says.
+        runs: The connection carries out runs.
+    """
 
     http: HttpRequest
     plan: Plan
     content: Content
+    runs: bool
 
     def head(self, *, streams: bool) -> bytes:
         """What is sent before the first write; only streams have it apart."""
@@ -111,15 +125,18 @@ class _Form(NamedTuple):
         headers = (*coding.headers, ("Cache-Control", "no-cache"), *self._echo())
         return response_head(HTTPStatus.OK, EVENT_STREAM, headers, closes=self._closes())
 
-    def writes(self, *, streams: bool) -> Callable[[int], Writes]:
+    def writes(self, *, streams: bool) -> Callable[[int], Steps]:
         """The writes, given the start of service."""
         if self.plan.fault in INSTEAD:
             return self._canned
         return self._stream if streams else self._whole
 
-    def _stream(self, start_ns: int) -> Writes:
-        coding = CHUNKED if self.http.version else UNTIL_CLOSE
-        return stream_writes(self.content, start_ns, coding)
+    def _stream(self, start_ns: int) -> Steps:
+        if not self.http.version:
+            return stream_writes(self.content, start_ns, UNTIL_CLOSE)
+        if self.runs and can_run(self.content):
+            return stream_in_runs(self.content, start_ns)
+        return stream_writes(self.content, start_ns, CHUNKED)
 
     def _canned(self, start_ns: int) -> Writes:
         reply = INSTEAD[str(self.plan.fault)]

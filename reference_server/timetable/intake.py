@@ -11,8 +11,9 @@ from time import monotonic_ns
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable
+
+    from reference_server.timetable.event_loop import EventLoop
 
 _TURN_NS = 500_000
 
@@ -20,7 +21,7 @@ _TURN_NS = 500_000
 class Intake:
     """Jobs to be done in order, half a millisecond at a time, between turns of the event loop."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: EventLoop) -> None:
         self._loop = loop
         self._jobs: deque[Callable[[], None]] = deque()
 

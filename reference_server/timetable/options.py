@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from reference_server.timetable.event_loop import LoopName
 from reference_server.timetable.freeze import Freeze
 from reference_server.timetable.script import Script
 
@@ -14,6 +15,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """What holds for the whole server.
 
     Attributes:
+        event_loop: What carries the connections.
         host: To listen on.
         port: 0 takes a free one.
         served_model_name: The one model.
@@ -24,6 +26,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         script: For requests that don't bring their own.
     """
 
+    event_loop: LoopName = "auto"
     host: str = "127.0.0.1"
     port: int = 8000
     served_model_name: str = "timetable"

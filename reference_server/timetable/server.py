@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import signal
+import socket
 import sys
 from typing import TYPE_CHECKING
 
 from reference_server.timetable.connection import Connection
+from reference_server.timetable.event_loop import make_loop
 from reference_server.timetable.intake import Intake
 from reference_server.timetable.log import Log
 from reference_server.timetable.service import TimetableService
 from reference_server.timetable.wheel import TimerWheel
+from reference_server.timetable.words import Vocabulary
 
 if TYPE_CHECKING:
-    import socket
     from types import FrameType
 
+    from reference_server.timetable.event_loop import EventLoop
     from reference_server.timetable.options import Options
+
+if sys.platform != "win32":
+    import resource
 
 BACKLOG = 4096
 
@@ -26,16 +31,11 @@ BACKLOG = 4096
 class StopSignal:
     """SIGINT or SIGTERM, seen both by the loop and by code that blocks it."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: EventLoop) -> None:
         self._loop = loop
-        self._come = asyncio.Event()
         self.seen = False
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._take)
-
-    async def wait(self) -> None:
-        """Return once a signal has come."""
-        await self._come.wait()
 
     def is_seen(self) -> bool:
         """True once a signal has come."""
@@ -44,31 +44,45 @@ class StopSignal:
     def _take(self, number: int, frame: FrameType | None) -> None:
         del number, frame
         self.seen = True
-        self._loop.call_soon_threadsafe(self._come.set)
+        self._loop.stop()
 
 
-async def serve(options: Options) -> None:
+def serve(options: Options) -> None:
     """Serve until a signal comes.
 
     Raises:
         OSError: The address or the log can't be used.
+        LoopError: The event loop asked for can't be had.
     """
-    loop = asyncio.get_running_loop()
-    log, wheel, intake, stop = Log(options.log), TimerWheel(loop), Intake(loop), StopSignal(loop)
-    service = TimetableService(options, log, wheel, stop.is_seen)
+    vocabulary = Vocabulary(options.seed)
+    loop = make_loop(options.event_loop, vocabulary.tokens)
+    log, wheel, intake, stop = Log(options.log), TimerWheel(loop.alarm), Intake(loop), StopSignal(loop)
+    service = TimetableService(options, vocabulary, log, wheel, stop.is_seen)
     try:
-        server = await loop.create_server(
-            lambda: Connection(service, intake), options.host, options.port, backlog=BACKLOG
-        )
-        _spare_garbage_collection()
-        _announce(server.sockets[0])
-        await stop.wait()
-        server.close()
+        with _listen(options.host, options.port) as listening:
+            _allow_many_connections()
+            _spare_garbage_collection()
+            _announce(listening)
+            loop.serve(listening, lambda wire: Connection(service, intake, wire))
         service.stop()
-        await asyncio.sleep(0)
     finally:
         wheel.close()
+        loop.close()
         log.close()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A listening socket; of a name's addresses that of IPv4, if it has one."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, *_, address = min(found, key=lambda each: each[0] != socket.AF_INET)
+    return socket.create_server(address[:2], family=family, backlog=BACKLOG)
+
+
+def _allow_many_connections() -> None:
+    """As many open files as the system lets us have."""
+    if sys.platform != "win32":
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _spare_garbage_collection() -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from reference_server.timetable.log import Entry, Log
     from reference_server.timetable.options import Options
     from reference_server.timetable.wheel import TimerWheel
+    from reference_server.timetable.words import Vocabulary
 
 VERSION = "timetable"
 MAX_MODEL_LEN = 1_000_000
@@ -55,18 +56,32 @@ class TimetableService:
 
     Args:
         options: How it was started.
+        vocabulary: Where the words come from.
         log: Gets every finished request.
         wheel: The clockwork.
         stopping: True once a signal has come.
     """
 
-    def __init__(self, options: Options, log: Log, wheel: TimerWheel, stopping: Callable[[], bool]) -> None:
-        self._options, self._log = options, log
+    def __init__(
+        self,
+        options: Options,
+        vocabulary: Vocabulary,
+        log: Log,
+        wheel: TimerWheel,
+        stopping: Callable[[], bool],
+    ) -> None:
+        self._options, self._log, self._wheel = options, log, wheel
         self._capacity = Capacity(options.max_num_seqs)
         self._metrics = Metrics(options.served_model_name, self._capacity)
         self._freezer = Freezer(options.freezes, wheel, stopping)
         self._generator = Generator(
-            options.script, options.seed, options.served_model_name, wheel, self._capacity, self._finished
+            options.script,
+            options.seed,
+            vocabulary,
+            options.served_model_name,
+            wheel,
+            self._capacity,
+            self._finished,
         )
         self._connections: set[Connection] = set()
         self._created = int(time.time())
@@ -90,6 +105,10 @@ class TimetableService:
     def closed(self, connection: Connection) -> None:
         """Forget it."""
         self._connections.discard(connection)
+
+    def after(self, delay_ns: int, job: Callable[[], None]) -> None:
+        """Do something then."""
+        self._wheel.add(time.monotonic_ns() + delay_ns, job)
 
     def handle(self, request: HttpRequest, connection: Connection, arrival_ns: int) -> None:
         """Find the route and follow it."""

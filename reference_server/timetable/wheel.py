@@ -7,10 +7,8 @@ from collections.abc import Callable
 from time import monotonic_ns
 from typing import TYPE_CHECKING
 
-from reference_server.timetable.alarm import make_alarm
-
 if TYPE_CHECKING:
-    import asyncio
+    from reference_server.timetable.alarm import Alarm
 
 Job = Callable[[], None]
 
@@ -24,10 +22,13 @@ class TimerWheel:
 
     Only what waits and is due when the alarm rings is done before the loop reads its sockets again, so that a
     server behind its timetable still takes requests.
+
+    Args:
+        make_alarm: Makes the alarm, given what to call when it rings.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._alarm = make_alarm(loop, self._ring)
+    def __init__(self, make_alarm: Callable[[Job], Alarm]) -> None:
+        self._alarm = make_alarm(self._ring)
         self._slots: dict[int, list[Job]] = {}
         self._order: list[int] = []
         self._armed = 0

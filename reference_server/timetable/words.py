@@ -19,17 +19,20 @@ class Vocabulary:
 
     Args:
         seed: Decides their order.
+
+    Attributes:
+        tokens: All of them, each with its leading space.
     """
 
     def __init__(self, seed: int) -> None:
         words = [f" {word}".encode() for word in _COMMON]
-        self._tokens = random.Random(seed).choices(words, k=_VOCABULARY_SIZE)
+        self.tokens = random.Random(seed).choices(words, k=_VOCABULARY_SIZE)
 
     def text(self, position: int, num_tokens: int) -> bytes:
         """So many words from ``position`` on, each with its leading space; plain ASCII without quotes."""
         if num_tokens == 1:
-            return self._tokens[position & (_VOCABULARY_SIZE - 1)]
-        return b"".join(self._tokens[id_] for id_ in self.ids(position, num_tokens))
+            return self.tokens[position & (_VOCABULARY_SIZE - 1)]
+        return b"".join(self.tokens[id_] for id_ in self.ids(position, num_tokens))
 
     def ids(self, position: int, num_tokens: int) -> list[int]:
         """The token ids of the same words."""

@@ -1,7 +1,8 @@
 """An answer as a sequence of writes: when, which bytes, how many tokens they complete.
 
 ``(due_ns, data, num_tokens)`` is one write. Plain generators, each with one thing to do, are put one after
-the other as the script wants; an ordinary stream passes none but the first and the last.
+the other as the script wants; an ordinary stream passes none but the first and the last. Where the connection
+carries out runs, its alike events are one step.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from reference_server.timetable.event_loop import Run
 from reference_server.timetable.events import Events
+from reference_server.timetable.http_response import CHUNKED
 
 if TYPE_CHECKING:
     from reference_server.timetable.content import Content
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
 
 Write = tuple[int, bytes, int]
 Writes = Iterator[Write]
+Steps = Iterator[Write | Run]
+
+_MIN_EVENTS = 3
 
 
 def stream_writes(content: Content, start_ns: int, coding: BodyCoding) -> Writes:
@@ -30,6 +36,42 @@ def stream_writes(content: Content, start_ns: int, coding: BodyCoding) -> Writes
     if script.split > 1:
         writes = split(writes, script.split, script.split_gap)
     return framed(writes, coding, ends=not content.plan.ends_silently)
+
+
+def can_run(content: Content) -> bool:
+    """True if the events of the answer are alike from the second on, and evenly spaced."""
+    ask, script, plan = content.ask, content.script, content.plan
+    is_formed = script.coalesce > 1 or script.keepalive or script.split > 1 or script.tokens_per_chunk > 1
+    varies = ask.token_ids or ask.running_usage or content.calls_tool or plan.num_thoughts
+    is_even = script.gap_distribution == "constant" or not script.gap
+    return is_even and not is_formed and not varies and plan.num_sent >= _MIN_EVENTS
+
+
+def stream_in_runs(content: Content, start_ns: int) -> Steps:
+    """The same stream in chunks of HTTP, all events between the first and the last as one run."""
+    script, plan, events = content.script, content.plan, Events(content)
+    first_ns, gap_ns, num_sent = start_ns + plan.ttft_ns, script.gap, plan.num_sent
+    finishes = _finish_at(content) == num_sent
+    num_events = num_sent - 1 - finishes
+    role = _role(content, events)
+    if role and script.role == "arrival":
+        yield start_ns, CHUNKED.frame(role), 0
+        role = b""
+    yield first_ns, CHUNKED.frame(role + events.tokens(0, 1, last=False)), 1
+    yield Run(
+        first_ns + gap_ns,
+        gap_ns,
+        num_events,
+        events.answer.before,
+        events.answer.plain_end,
+        plan.text_offset + 1,
+    )
+    last_ns = first_ns + gap_ns * (num_sent - 1)
+    if finishes:
+        yield last_ns, CHUNKED.frame(events.tokens(num_sent - 1, 1, last=True)), 1
+    if not plan.ends_silently:
+        closing = _closing(content, events)
+        yield last_ns, (CHUNKED.frame(closing) if closing else b"") + CHUNKED.ending, 0
 
 
 def coalesced(writes: Writes, num_events: int) -> Writes:
@@ -78,13 +120,12 @@ def framed(writes: Writes, coding: BodyCoding, *, ends: bool) -> Writes:
 
 
 def _events(content: Content, events: Events, start_ns: int) -> Writes:
-    script, plan = content.script, content.plan
-    lead = events.role() if content.ask.chat and script.role != "off" else b""
-    if lead and script.role == "arrival":
+    plan, finish_at = content.plan, _finish_at(content)
+    lead = _role(content, events)
+    if lead and content.script.role == "arrival":
         yield start_ns, lead, 0
         lead = b""
     due_ns, position = start_ns + plan.ttft_ns, 0
-    finish_at = plan.num_sent if plan.ends_well and script.finish == "last" else -1
     for size, offset_ns in zip(plan.sizes(), plan.offsets_ns(), strict=False):
         due_ns = start_ns + offset_ns
         event = events.tokens(position, size, last=position + size == finish_at)
@@ -94,6 +135,16 @@ def _events(content: Content, events: Events, start_ns: int) -> Writes:
     closing = lead + _closing(content, events)
     if closing:
         yield due_ns, closing, 0
+
+
+def _role(content: Content, events: Events) -> bytes:
+    """The event with the role, if there is one."""
+    return events.role() if content.ask.chat and content.script.role != "off" else b""
+
+
+def _finish_at(content: Content) -> int:
+    """The number of tokens with whose event the finish_reason rides, -1 for none."""
+    return content.plan.num_sent if content.plan.ends_well and content.script.finish == "last" else -1
 
 
 def _closing(content: Content, events: Events) -> bytes:

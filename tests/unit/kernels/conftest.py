@@ -9,7 +9,8 @@ from unittest import mock
 
 import pytest
 
-from reference_server.kernels.compiler import KernelBuildError, build_library
+from reference_server.c_library import BuildError
+from reference_server.kernels.compiler import build_library
 from reference_server.kernels.library import load_library
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def functions(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     with mock.patch.dict(os.environ, XDG_CACHE_HOME=str(tmp_path_factory.mktemp("cache"))):
         try:
             library = load_library(build_library((request.param,)))
-        except KernelBuildError as error:
+        except BuildError as error:
             if "can't run" in str(error) or "no C compiler" in str(error):
                 pytest.skip(str(error))
             raise

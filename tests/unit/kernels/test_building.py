@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 
-from reference_server.kernels import compiler, library
-from reference_server.kernels.compiler import KernelBuildError, build_library, cache_folder
+from reference_server import c_library
+from reference_server.c_library import BuildError, cache_folder
+from reference_server.kernels.compiler import NAME, SOURCES, build_library
 from reference_server.kernels.library import kernel_library, kernel_names, load_library
 from reference_server.models.checkpoint import StoredTensor
 from reference_server.models.linear import DenseLinear, PrepackedLinear, can_prepack
@@ -46,13 +47,13 @@ def test_the_second_build_is_the_first() -> None:
     before = path.stat().st_mtime_ns
     assert build_library() == path
     assert path.stat().st_mtime_ns == before
-    assert list(cache_folder().iterdir()) == [path]
+    assert list(cache_folder(NAME).iterdir()) == [path]
 
 
 @needs_compiler
 def test_another_cpu_gets_a_library_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     path = build_library()
-    monkeypatch.setattr(compiler, "_cpu", lambda: "flags : another")
+    monkeypatch.setattr(c_library, "_cpu", lambda: "flags : another")
     assert build_library() != path
 
 
@@ -62,7 +63,7 @@ def test_processes_that_build_at_once_all_get_a_whole_library() -> None:
     with concurrent.futures.ProcessPoolExecutor(3, mp_context=context) as pool:
         paths = [future.result(timeout=120) for future in [pool.submit(build_library) for _ in range(3)]]
     assert len(set(paths)) == 1
-    assert list(cache_folder().iterdir()) == [paths[0]]
+    assert list(cache_folder(NAME).iterdir()) == [paths[0]]
     assert load_library(paths[0]).isa
 
 
@@ -98,7 +99,7 @@ def test_a_cache_that_can_not_be_written_is_named(tmp_path: Path, monkeypatch: p
 
 def test_a_broken_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "kernels.so").write_bytes(b"no library")
-    with pytest.raises(KernelBuildError, match="can't be loaded"):
+    with pytest.raises(BuildError, match="can't be loaded"):
         load_library(tmp_path / "kernels.so")
 
 
@@ -110,7 +111,7 @@ def test_only_blocks_in_bfloat16_are_computed_on() -> None:
 
 
 def test_every_kernel_has_its_twin_beside_it() -> None:
-    assert kernel_names() == sorted(path.stem for path in library.SOURCES.glob("*.c"))
+    assert kernel_names() == sorted(path.stem for path in SOURCES.glob("*.c"))
 
 
 @needs_compiler

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
-from reference_server.timetable.alarm import LoopAlarm
+from reference_server.timetable.alarm import LoopAlarm, make_alarm
 from reference_server.timetable.capacity import Capacity
 from reference_server.timetable.freeze import Freeze, Freezer, parse_freeze
 from reference_server.timetable.log import Entry, Log
@@ -48,7 +49,7 @@ def test_capacity_forgets_who_gives_up() -> None:
 
 
 async def test_wheel_keeps_order_and_is_never_early() -> None:
-    wheel, done = TimerWheel(asyncio.get_running_loop()), asyncio.Event()
+    wheel, done = TimerWheel(partial(make_alarm, asyncio.get_running_loop())), asyncio.Event()
     begin_ns, rung = time.monotonic_ns(), list[tuple[int, int]]()
     offsets = [7 * MS, 2 * MS, 2 * MS + 10 * SLOT_NS, 0, 4 * MS]
 
@@ -67,7 +68,7 @@ async def test_wheel_keeps_order_and_is_never_early() -> None:
 
 async def test_wheel_takes_other_events_while_behind() -> None:
     """A job that is always late gives way to the event loop after each turn."""
-    wheel, loop = TimerWheel(asyncio.get_running_loop()), asyncio.get_running_loop()
+    wheel, loop = TimerWheel(partial(make_alarm, asyncio.get_running_loop())), asyncio.get_running_loop()
     turns, other = 0, asyncio.Event()
 
     def late() -> None:
@@ -102,7 +103,7 @@ def test_freeze_is_read_or_refused() -> None:
 
 
 async def test_freeze_ends_at_once_when_the_server_stops() -> None:
-    wheel = TimerWheel(asyncio.get_running_loop())
+    wheel = TimerWheel(partial(make_alarm, asyncio.get_running_loop()))
     freezer = Freezer([Freeze(0, 60_000 * MS)], wheel, stopping=lambda: True)
     freezer.request_arrived(time.monotonic_ns())
     began = time.monotonic()
