@@ -106,12 +106,9 @@ def _notes(first: list[Prompt], checked: _Checked, counter: TokenCounter, is_all
     farthest = (max(abs(checked.misses.get(text, 0)) for text in contents(prompt)) for prompt in first)
     misses = [by for by in farthest if by]
     how_many = f"all {len(first)}" if is_all else f"the first {len(first)}"
+    found = f"{len(misses)} of them miss their length by up to {max(misses)}" if misses else "all are exact"
+    later = "" if is_all else "; later ones are made of the same words"
     yield (
         f"prompt lengths are in tokens, counted by {counter.name}, without what a chat template adds: "
-        f"{how_many} prompts were encoded again before the load, "
-        + (
-            f"{len(misses)} of them miss their length by up to {max(misses)} tokens"
-            if misses
-            else "all exact"
-        )
+        f"{how_many} prompts were encoded again before the load, {found}{later}"
     )

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
 
+LONGEST: Final = 10_000_000
+"""Longer than any context."""
 _NUM_DRAWS: Final = 4_000
 
 
@@ -27,10 +29,10 @@ class Length(Section):
     both included. A plain number N in a scenario is ``{mean: N}``.
     """
 
-    mean: float | None = Field(None, ge=1)
+    mean: float | None = Field(None, ge=1, le=LONGEST)
     stdev: float = Field(0.0, ge=0)
-    min: int = Field(1, ge=1)
-    max: int | None = None
+    min: int = Field(1, ge=1, le=LONGEST)
+    max: int | None = Field(None, le=LONGEST)
 
     @model_validator(mode="after")
     def _check(self) -> Length:
@@ -66,7 +68,7 @@ class Length(Section):
         """One length. Takes one number from ``rng``, or none where the length is constant."""
         if (constant := self.constant) is not None:
             return constant
-        top = sys.maxsize if self.max is None else self.max
+        top = LONGEST if self.max is None else self.max
         if self.mean is None:
             return int(rng.integers(self.min, top, endpoint=True))
         normal = NormalDist(self.mean, self.stdev)
@@ -77,7 +79,9 @@ class Length(Section):
 
 def _from_number(value: object) -> object:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        if value < 1 or not float(value).is_integer():
+        if value > LONGEST:
+            raise fault(f"must be at most {LONGEST}, not {value}")
+        if not (value >= 1 and float(value).is_integer()):
             raise fault(f"must be a whole number of at least 1, or {{mean, stdev, min, max}}; not {value}")
         return {"mean": float(value)}
     if isinstance(value, dict | Length):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from scenarios.lengths import Lengths
+from scenarios.lengths import LONGEST, Lengths
 from scenarios.made_up_prompts import MadeUpPrompts
 from scenarios.prompts import PromptStream
 from scenarios.rates import Share
 from scenarios.request import Prompt
+from scenarios.section import fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from scenarios.tokenizers import TokenCounter
     from scenarios.wording import Wording
+
+_MAX_KEPT: Final = 20_000_000
 
 
 class SharedPrefix(MadeUpPrompts):
@@ -33,9 +36,17 @@ class SharedPrefix(MadeUpPrompts):
     """
 
     prefix_length: Lengths = Field(examples=[500])
-    num_prefixes: int = Field(1, ge=1)
+    num_prefixes: int = Field(1, ge=1, le=LONGEST)
     share: Share = 1.0
     length: Lengths = Field(examples=[50])
+
+    @model_validator(mode="after")
+    def _check_size(self) -> SharedPrefix:
+        if self.num_prefixes * self.prefix_length.average > _MAX_KEPT:
+            raise fault(
+                f"the prefixes are kept in memory, and more than {_MAX_KEPT} words are too many; give less"
+            )
+        return self
 
     def open(self, rng: Generator, counter: TokenCounter | None = None) -> PromptStream:
         """Endless prompts."""

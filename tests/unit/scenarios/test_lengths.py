@@ -68,7 +68,9 @@ def test_is_written_as_it_was_read(value: object) -> None:
     [
         (0, "whole number of at least 1"),
         (1.5, "whole number of at least 1"),
-        (float("inf"), "whole number of at least 1"),
+        (float("inf"), "must be at most 10000000, not inf"),
+        (10**9, "must be at most 10000000, not 1000000000"),
+        (float("nan"), "whole number of at least 1"),
         (True, "must be a whole number or"),
         ("ten", "must be a whole number or"),
         ({}, "needs a mean, or a min and a max"),
