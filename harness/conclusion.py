@@ -6,25 +6,20 @@ from typing import TYPE_CHECKING
 
 from harness.metrics import metric
 from harness.recorder import step
-from harness.sla.grammar import rules_from
 from harness.sla.judge import judge
-from harness.summary import Summarizer
 from harness.telemetry.checks import BothSides
-from harness.telemetry.client_side import ClientSide
 from harness.telemetry.summary import server_telemetry, telemetry_notes
-from harness.warm_up import WarmUp
 from reports.curves import curve
 from reports.result import SCHEMA_VERSION, Result
 from scenarios.scenario import scenario_from
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from harness.record import Record
     from harness.result_folder import Checkpoint, Manifest
     from harness.summary.snapshot import Snapshot
+    from harness.tally import Tally
     from harness.telemetry.log import Line
-    from harness.window import Window
     from reports.result import Curve
     from reports.server_telemetry import ServerTelemetry
 
@@ -32,49 +27,17 @@ CURVES = ("ttft", "ttfa", "itl", "chunk_gap", "tpot", "e2e", "schedule_lag")
 
 
 class Conclusion:
-    """Takes the records of a run, one by one, and comes to its result.
+    """Comes from what the requests of a run add up to to its result.
 
     Args:
         manifest: What the run was asked to do.
+        tally: Its requests, settled.
     """
 
-    def __init__(self, manifest: Manifest) -> None:
+    def __init__(self, manifest: Manifest, tally: Tally) -> None:
         self._manifest = manifest
+        self._tally = tally
         self._scenario = scenario_from(manifest.scenario)
-        self._rules = rules_from(self._scenario.thresholds)
-        self._warm_up = WarmUp(manifest.window)
-        self._summarizer = self._new_summarizer(manifest.window)
-        self._client_side = ClientSide()
-
-    def _new_summarizer(self, window: Window) -> Summarizer:
-        manifest = self._manifest
-        return Summarizer(
-            window,
-            manifest.loop,
-            capped=manifest.capped,
-            rules=self._rules,
-            max_samples=self._scenario.samples,
-            stall_limit_ns=self._scenario.stall_limit,
-        )
-
-    def add(self, record: Record) -> None:
-        """Take one request."""
-        self._warm_up.add(record)
-        self._summarizer.add(record)
-        self._client_side.add(record)
-
-    def settle(self, records: Iterable[Record]) -> None:
-        """The run is over: measure it anew where the end of its warm-up is known only now.
-
-        Args:
-            records: All of them once more; not touched where the window was known before.
-        """
-        window = self._warm_up.window()
-        if window == self._manifest.window:
-            return
-        self._summarizer = self._new_summarizer(window)
-        for record in records:
-            self._summarizer.add(record)
 
     def draw(self, checkpoint: Checkpoint, telemetry: Sequence[Line] = ()) -> tuple[Result, Snapshot]:
         """The result, and the frozen numbers that it was drawn from.
@@ -83,23 +46,20 @@ class Conclusion:
             checkpoint: How far the run came.
             telemetry: What the server said of itself meanwhile.
         """
-        manifest, scenario = self._manifest, self._scenario
-        broken_off = checkpoint.interrupted is not None or not checkpoint.finished
-        stopped = checkpoint.stopped is not None
-        snapshot = self._summarizer.snapshot(
-            ended_ns=checkpoint.elapsed_ns, interrupted=broken_off or stopped, health=checkpoint.health
+        manifest, scenario, tally = self._manifest, self._scenario, self._tally
+        snapshot = tally.summarizer.snapshot(
+            ended_ns=checkpoint.elapsed_ns, interrupted=not checkpoint.is_whole, health=checkpoint.health
         )
-        summary = self._summarizer.summary(snapshot, scenario.confidence)
+        summary = tally.summarizer.summary(snapshot, scenario.confidence)
         judgement = judge(
-            self._rules,
+            tally.rules,
             snapshot,
             checkpoint.health,
             scenario.confidence,
-            cause=self._warm_up.cause,
-            complete=not stopped,
+            cause=tally.warm_up.cause,
+            complete=checkpoint.stopped is None,
         )
-        if not checkpoint.finished:
-            judgement = judgement.broken_off()
+        judgement = judgement.invalid(*_end_causes(checkpoint))
         server = self._server(checkpoint, telemetry)
         fields = summary.fields()
         notes = (*_end_notes(checkpoint), *self._warm_up_notes(), *manifest.notes, *summary.notes)
@@ -129,12 +89,20 @@ class Conclusion:
         return result, snapshot
 
     def _warm_up_notes(self) -> tuple[str, ...]:
-        return () if self._warm_up.note is None else (self._warm_up.note,)
+        note = self._tally.warm_up.note
+        return () if note is None else (note,)
 
     def _server(self, checkpoint: Checkpoint, telemetry: Sequence[Line]) -> ServerTelemetry | None:
-        lifetimes = self._summarizer.lifetimes()
-        both = BothSides(self._client_side, *lifetimes, ended_ns=checkpoint.elapsed_ns, readings=())
+        lifetimes = self._tally.summarizer.lifetimes()
+        both = BothSides(self._tally.client_side, *lifetimes, ended_ns=checkpoint.elapsed_ns, readings=())
         return server_telemetry(telemetry, both, finished=checkpoint.finished)
+
+
+def _end_causes(checkpoint: Checkpoint) -> Iterator[str]:
+    if not checkpoint.finished:
+        yield "the run was broken off, so what was in flight is missing: run it again"
+    for lost in checkpoint.lost_workers:
+        yield f"{lost}, so the run ended early and requests are missing: run it again"
 
 
 def _end_notes(checkpoint: Checkpoint) -> Iterator[str]:

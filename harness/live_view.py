@@ -6,6 +6,8 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from harness.metrics import Missing, metric
 from reports.histogram import Histogram
 
@@ -16,8 +18,24 @@ LATELY_S: Final = 5.0
 _US_NS: Final = 1_000
 
 
+class LiveState(msgspec.Struct, frozen=True, kw_only=True):
+    """What a ``LiveView`` holds.
+
+    Attributes:
+        num_ok: Requests that ended well.
+        num_failed: Requests that failed.
+        lately: Output tokens of the requests that ended in the last seconds; None if none did.
+        histograms: Of ``ttft`` and ``tpot``, packed.
+    """
+
+    num_ok: int
+    num_failed: int
+    lately: int | None
+    histograms: dict[str, bytes]
+
+
 class LiveView:
-    """Takes records as requests end.
+    """Takes records as requests end, or what others took.
 
     Attributes:
         num_ok: Requests that ended well.
@@ -41,14 +59,36 @@ class LiveView:
                 if not isinstance(values, Missing):
                     histogram.record(min(round(values[0] / _US_NS), histogram.layout.highest))
 
+    def state(self) -> LiveState:
+        """What was taken so far, as a value that can be sent to another process."""
+        return LiveState(
+            num_ok=self.num_ok,
+            num_failed=self.num_failed,
+            lately=self._tokens_lately(),
+            histograms={name: histogram.pack() for name, histogram in self._histograms.items()},
+        )
+
+    def merge(self, other: LiveState) -> None:
+        """Add the state of another."""
+        self.num_ok += other.num_ok
+        self.num_failed += other.num_failed
+        if other.lately is not None:
+            self._lately.append((time.monotonic(), other.lately))
+        for name, histogram in self._histograms.items():
+            histogram.merge(Histogram.unpack(other.histograms[name]))
+
     def percentile(self, name: str, p: float) -> float | None:
         """A percentile of ``ttft`` or ``tpot`` so far, in ns; None without a sample."""
         histogram = self._histograms[name]
         return histogram.percentile(p) * _US_NS if histogram.n else None
 
     def tokens_per_s(self) -> float | None:
-        """Output tokens of the requests that ended in the last seconds; None if none did."""
+        """Output tokens of the requests that ended in the last seconds, per second; None if none did."""
+        tokens = self._tokens_lately()
+        return None if tokens is None else tokens / LATELY_S
+
+    def _tokens_lately(self) -> int | None:
         oldest_s = time.monotonic() - LATELY_S
         while self._lately and self._lately[0][0] < oldest_s:
             self._lately.popleft()
-        return sum(tokens for _, tokens in self._lately) / LATELY_S if self._lately else None
+        return sum(tokens for _, tokens in self._lately) if self._lately else None

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from typing import TYPE_CHECKING, Final
 
+from harness.live_view import LiveView
 from harness.result_folder import Checkpoint, ResultFolderError
 from reports.progress import Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
-    from harness.client_health import HealthProbe
-    from harness.drivers import LoadFacts
     from harness.interruption import Interruption
-    from harness.live_view import LiveView
+    from harness.load_status import LoadStatus
     from harness.result_folder import ResultFolder
     from reports.progress import Progress
     from scenarios.schedule import Schedule
@@ -26,29 +24,20 @@ LOOKS_PER_CHECKPOINT: Final = 2
 
 
 class Observer:
-    """Reads what the parts of a run know and disturbs none of them.
+    """Reads how a load stands and disturbs it in nothing.
 
     Args:
         schedule: The limits of the run.
-        facts: Of the driver.
-        probe: Of the harness's own error.
+        status: Says how the load stands.
         interruption: Whether the run was told to end.
-        view: The few numbers that are shown.
     """
 
     def __init__(
-        self,
-        schedule: Schedule,
-        facts: LoadFacts,
-        probe: HealthProbe,
-        interruption: Interruption,
-        view: LiveView,
+        self, schedule: Schedule, status: Callable[[], LoadStatus], interruption: Interruption
     ) -> None:
         self._schedule = schedule
-        self._facts = facts
-        self._probe = probe
+        self._status = status
         self._interruption = interruption
-        self._view = view
 
     @contextlib.asynccontextmanager
     async def watching(self, folder: ResultFolder, progress: Progress | None) -> AsyncIterator[None]:
@@ -66,56 +55,57 @@ class Observer:
     async def _watch(self, folder: ResultFolder, progress: Progress | None) -> None:
         look = 0
         while True:
+            status = self._status()
             if look % LOOKS_PER_CHECKPOINT == 0:
                 with contextlib.suppress(ResultFolderError):
-                    await asyncio.to_thread(folder.save, self.checkpoint(finished=False))
+                    await asyncio.to_thread(folder.save, self._checkpoint(status, finished=False))
             if progress is not None:
-                progress.update(self._snapshot())
+                progress.update(self._snapshot(status))
             look += 1
             await asyncio.sleep(LOOK_INTERVAL_S)
 
     def checkpoint(self, *, finished: bool) -> Checkpoint:
         """How far the run is."""
+        return self._checkpoint(self._status(), finished=finished)
+
+    def _checkpoint(self, status: LoadStatus, *, finished: bool) -> Checkpoint:
         return Checkpoint(
-            elapsed_ns=self._elapsed_ns(),
+            elapsed_ns=status.elapsed_ns,
             finished=finished,
             interrupted=self._interruption.signal_name,
-            health=self._probe.report(self._facts, is_open=self._schedule.loop == "open"),
-            stopped=self._facts.stop_reason,
-            num_backoffs=self._facts.num_backoffs,
-            started_ns=self._facts.started_ns,
+            health=status.health,
+            stopped=status.stopped,
+            num_backoffs=status.num_backoffs,
+            started_ns=status.started_ns,
+            lost_workers=status.lost,
         )
 
-    def _elapsed_ns(self) -> int:
-        facts = self._facts
-        return (facts.ended_ns or time.monotonic_ns()) - facts.started_ns if facts.started_ns else 0
-
-    def _snapshot(self) -> Snapshot:
-        schedule, facts, view = self._schedule, self._facts, self._view
-        elapsed_ns = self._elapsed_ns()
+    def _snapshot(self, status: LoadStatus) -> Snapshot:
+        schedule, view = self._schedule, LiveView()
+        view.merge(status.live)
         return Snapshot(
-            elapsed_s=elapsed_ns / 1e9,
+            elapsed_s=status.elapsed_ns / 1e9,
             duration_s=None if schedule.duration_ns is None else schedule.duration_ns / 1e9,
             total=schedule.num_requests,
-            sent=facts.num_sent,
-            in_flight=facts.in_flight,
+            sent=status.num_sent,
+            in_flight=status.in_flight,
             ok=view.num_ok,
             failed=view.num_failed,
             ttft_p50=view.percentile("ttft", 50),
             ttft_p95=view.percentile("ttft", 95),
             tpot_p50=view.percentile("tpot", 50),
             tokens_per_s=view.tokens_per_s(),
-            phase=self._phase(elapsed_ns),
+            phase=self._phase(status),
         )
 
-    def _phase(self, elapsed_ns: int) -> str:
+    def _phase(self, status: LoadStatus) -> str:
         schedule = self._schedule
         if self._interruption.signal_name is not None:
             return "interrupted"
-        if self._facts.stop_reason is not None:
+        if status.stopped is not None:
             return "draining"
-        if elapsed_ns < schedule.warmup_ns:
+        if status.elapsed_ns < schedule.warmup_ns:
             return "warm-up"
-        if schedule.duration_ns is not None and elapsed_ns > schedule.duration_ns:
+        if schedule.duration_ns is not None and status.elapsed_ns > schedule.duration_ns:
             return "draining"
         return "measuring"

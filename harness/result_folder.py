@@ -72,6 +72,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
         num_backoffs: Times that a slot of a closed loop waited because the server had not replied.
         started_ns: Monotonic time of the start, from which the journal's times count: by it they can be held
             against those of another process of the same machine. 0 before the start.
+        lost_workers: What became of each worker process that did not come to its end.
     """
 
     elapsed_ns: int
@@ -81,6 +82,13 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     stopped: str | None = None
     num_backoffs: int = 0
     started_ns: int = 0
+    lost_workers: tuple[str, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the run came to the end that its scenario gave it."""
+        is_cut = self.interrupted is not None or self.stopped is not None or bool(self.lost_workers)
+        return self.finished and not is_cut
 
 
 Document = TypeVar("Document", Manifest, Checkpoint)

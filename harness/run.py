@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING
 
 from harness import __version__, wire
 from harness.client import Client
-from harness.client_health import HealthProbe
 from harness.conclusion import Conclusion
-from harness.drivers import LoadFacts, generate
 from harness.environment import environment
 from harness.errors import JournalError
 from harness.histogram_log import write_histograms
 from harness.interruption import Interruption
-from harness.journal import Journal, read_journal
-from harness.live_view import LiveView
+from harness.journal import read_journal
+from harness.local_load import LocalLoad
 from harness.observer import Observer
 from harness.preflight import find_model
 from harness.result_folder import Manifest, ResultFolder, ResultFolderError
 from harness.sla.grammar import rules_from
 from harness.sla.preconditions import demand_judgeable
+from harness.tally import Tally
 from harness.target import Target
 from harness.telemetry.log import read_telemetry
 from harness.telemetry.scraper import Scraper
@@ -117,18 +116,17 @@ async def run(
     client = Client(target, scenario.endpoint, name, scenario.timeouts)
     folder = ResultFolder.create(result_dir, scenario.name)
     manifest = _manifest(scenario, schedule, target, name)
-    conclusion = Conclusion(manifest)
     folder.save(manifest)
+    tally, interruption = Tally(manifest), Interruption()
+    load = LocalLoad(schedule, client, tally, folder.journal_path, interruption.stop, scenario.samples)
     async with contextlib.AsyncExitStack() as at_end:
         at_end.push_async_callback(client.close)
-        facts = LoadFacts()
         if telemetry:
-            scraper = Scraper(target, folder.telemetry_path, lambda: facts.started_ns)
+            scraper = Scraper(target, folder.telemetry_path, lambda: load.started_ns)
             await at_end.enter_async_context(scraper.watching())
-        checkpoint, fault = await _load(
-            schedule, client, folder, conclusion, scenario.samples, facts, progress
-        )
-    return _conclude(folder, conclusion, checkpoint, reports, fault)
+        observer = Observer(schedule, load.status, interruption)
+        checkpoint, fault = await _send(load, observer, interruption, folder, progress)
+    return _conclude(folder, manifest, tally, checkpoint, reports, fault)
 
 
 def report(folder: ResultFolder, reports: Collection[str] | None = None) -> Run:
@@ -137,40 +135,26 @@ def report(folder: ResultFolder, reports: Collection[str] | None = None) -> Run:
     Raises:
         HarnessError: The folder can't be read or written.
     """
-    conclusion = Conclusion(folder.manifest())
+    manifest = folder.manifest()
+    tally = Tally(manifest)
     for record in read_journal(folder.journal_path):
-        conclusion.add(record)
-    return _conclude(folder, conclusion, folder.checkpoint(), reports)
+        tally.add(record)
+    return _conclude(folder, manifest, tally, folder.checkpoint(), reports)
 
 
-async def _load(
-    schedule: Schedule,
-    client: Client,
+async def _send(
+    load: LocalLoad,
+    observer: Observer,
+    interruption: Interruption,
     folder: ResultFolder,
-    conclusion: Conclusion,
-    samples: int,
-    facts: LoadFacts,
     progress: Progress | None,
 ) -> tuple[Checkpoint, HarnessError | None]:
-    """Send the load; every record goes to the journal and into the histograms.
-
-    A journal that can't be written ends the load: how far it came, and why.
-    """
-    probe = HealthProbe(client.transport.receive_delays)
-    interruption, view = Interruption(), LiveView()
-    observer = Observer(schedule, facts, probe, interruption, view)
+    """Send the load: how far it came, and why no farther. A journal that can't be written ends it."""
     fault: HarnessError | None = None
     try:
-        with Journal(folder.journal_path) as journal, interruption.listening(), probe:
-
-            def on_record(record: Record) -> None:
-                conclusion.add(record)
-                probe.observe(record)
-                view.add(record)
-                journal.append(record)
-
+        with interruption.listening():
             async with observer.watching(folder, progress):
-                await generate(schedule, client, on_record, interruption.stop, facts=facts, samples=samples)
+                await load.run()
     except JournalError as error:
         fault = error
     return observer.checkpoint(finished=fault is None), fault
@@ -193,13 +177,14 @@ def _manifest(scenario: Scenario, schedule: Schedule, target: Target, model: str
 
 def _conclude(
     folder: ResultFolder,
-    conclusion: Conclusion,
+    manifest: Manifest,
+    tally: Tally,
     checkpoint: Checkpoint,
     reports: Collection[str] | None,
     fault: HarnessError | None = None,
 ) -> Run:
-    conclusion.settle(read_journal(folder.journal_path))
-    result, snapshot = conclusion.draw(checkpoint, read_telemetry(folder.telemetry_path))
+    tally.settle(read_journal(folder.journal_path))
+    result, snapshot = Conclusion(manifest, tally).draw(checkpoint, read_telemetry(folder.telemetry_path))
     written: dict[str, Path] = {}
     try:
         folder.save(checkpoint)

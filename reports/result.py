@@ -249,6 +249,24 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     answer: str
 
 
+class WorkerHealth(msgspec.Struct, frozen=True, kw_only=True):
+    """One of several processes of a load. All times in ns.
+
+    Attributes:
+        num_requests: Requests that it sent.
+        cpu_share: CPU time per second of run, in cores.
+        loop_lag_p99: How late its event loop ran its probe.
+        loop_lag_max: Likewise, the worst.
+        schedule_lag_p99: As in ``ClientHealth``.
+    """
+
+    num_requests: int
+    cpu_share: float
+    loop_lag_p99: int
+    loop_lag_max: int
+    schedule_lag_p99: int | None
+
+
 class ClientHealth(msgspec.Struct, frozen=True, kw_only=True):
     """How far the harness itself may be trusted. All times in ns.
 
@@ -271,10 +289,12 @@ class ClientHealth(msgspec.Struct, frozen=True, kw_only=True):
         receive_delay_p99: Likewise.
         receive_delay_max: Likewise.
         num_receive_delays: Number of samples of it.
-        stamp_error_p99: Bound on how late 99 % of the stamps were, hence on the error of times that begin with
-            the sending. None in results that don't have it: then the loop lag stands for it.
+        stamp_error_p99: Bound on how late 99 % of the stamps were, hence on the error of times that begin
+            with the sending. None in results that don't have it: then the loop lag stands for it.
         interval_error_p99: Bound on the error of 99 % of the times between two stamps.
         response_error_p99: Bound on the error of 99 % of the times that begin with the due time.
+        workers: Each process of the load, where there were several: then counts and CPU are the sums of
+            theirs, and every time is that of the worst of them.
     """
 
     loop_lag_p99: int
@@ -297,6 +317,7 @@ class ClientHealth(msgspec.Struct, frozen=True, kw_only=True):
     stamp_error_p99: int | None = None
     interval_error_p99: int | None = None
     response_error_p99: int | None = None
+    workers: tuple[WorkerHealth, ...] = ()
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):

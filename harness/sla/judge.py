@@ -37,10 +37,11 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[RuleResult, ...]
     causes: tuple[str, ...]
 
-    def broken_off(self) -> Judgement:
-        """The same of a run that didn't come to its end: INVALID, whatever its part would be."""
-        cause = "the run was broken off, so what was in flight is missing: run it again"
-        return Judgement(verdict=Verdict.INVALID, rules=self.rules, causes=(*self.causes, cause))
+    def invalid(self, *causes: str) -> Judgement:
+        """The same of a run that can't be trusted for these causes besides; as it is where there are none."""
+        if not causes:
+            return self
+        return Judgement(verdict=Verdict.INVALID, rules=self.rules, causes=(*self.causes, *causes))
 
 
 def judge(

@@ -1,0 +1,111 @@
+"""The load of a run, sent by this process."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from harness.client_health import HealthProbe
+from harness.drivers import Brake, LoadFacts, generate
+from harness.journal import Journal
+from harness.live_view import LiveView
+from harness.load_status import LoadStatus
+
+if TYPE_CHECKING:
+    import asyncio
+    from pathlib import Path
+
+    from harness.client import Client
+    from harness.record import Record
+    from harness.tally import Tally
+    from scenarios.schedule import Schedule
+
+
+class LocalLoad:
+    """Sends a schedule; every record goes to the journal and into the tally.
+
+    Args:
+        schedule: What to send when.
+        client: How to send it.
+        tally: Takes the records.
+        journal_path: The journal, new.
+        stop: Set it to end the load now.
+        samples: So many requests, the first ones, keep prompt and answer as text.
+    """
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        client: Client,
+        tally: Tally,
+        journal_path: Path,
+        stop: asyncio.Event,
+        samples: int,
+    ) -> None:
+        self._schedule = schedule
+        self._client = client
+        self._tally = tally
+        self._journal_path = journal_path
+        self._stop = stop
+        self._samples = samples
+        self._facts = LoadFacts()
+        self._brake = Brake(schedule.stop, self._facts)
+        self._probe = HealthProbe(client.transport.receive_delays, self._facts)
+        self._view = LiveView()
+
+    @property
+    def started_ns(self) -> int:
+        """Monotonic time of the start; 0 before it."""
+        return self._facts.started_ns
+
+    def drain(self, reason: str) -> None:
+        """Send nothing more for that reason; what is in flight has the grace period."""
+        self._brake.pull(reason)
+
+    async def run(self, start_ns: int | None = None) -> None:
+        """Send all of it.
+
+        Args:
+            start_ns: When, on the monotonic clock; now by default.
+
+        Raises:
+            JournalError: The journal can't be written. What was measured until then is in the tally.
+        """
+        with Journal(self._journal_path) as journal, self._probe:
+
+            def on_record(record: Record) -> None:
+                self._tally.add(record)
+                self._probe.observe(record)
+                self._view.add(record)
+                journal.append(record)
+
+            await generate(
+                self._schedule,
+                self._client,
+                on_record,
+                self._stop,
+                facts=self._facts,
+                brake=self._brake,
+                start_ns=start_ns,
+                samples=self._samples,
+            )
+
+    def status(self) -> LoadStatus:
+        """How it stands."""
+        facts = self._facts
+        return LoadStatus(
+            started_ns=facts.started_ns,
+            elapsed_ns=self._elapsed_ns(),
+            num_sent=facts.num_sent,
+            in_flight=facts.in_flight,
+            num_backoffs=facts.num_backoffs,
+            stopped=facts.stop_reason,
+            pace=facts.pace(),
+            live=self._view.state(),
+            health=self._probe.report(facts, is_open=self._schedule.loop == "open"),
+        )
+
+    def _elapsed_ns(self) -> int:
+        if not self._facts.started_ns:
+            return 0
+        return max(0, (self._facts.ended_ns or time.monotonic_ns()) - self._facts.started_ns)

@@ -1,0 +1,135 @@
+"""What the requests of a run add up to: in one process, or in parts that are put together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from harness.errors import HarnessError
+from harness.sla.grammar import rules_from
+from harness.summary import Summarizer, SummaryState
+from harness.telemetry.client_side import ClientSide
+from harness.warm_up import WarmUp, WarmUpState
+from scenarios.scenario import scenario_from
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from harness.record import Record
+    from harness.result_folder import Manifest
+    from harness.window import Window
+
+VERSION: Final = 1
+
+
+class PartError(HarnessError):
+    """Bytes that are no part of a run, or of another version."""
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """What some of the requests of a run add up to: a value that any transport can carry.
+
+    Attributes:
+        version: Of this structure.
+        summary: Counts and histograms.
+        warm_up: What the end of the warm-up is found from.
+        client_side: What the server's own figures are held against.
+    """
+
+    version: int = VERSION
+    summary: SummaryState
+    warm_up: WarmUpState
+    client_side: dict[str, int]
+
+    def encode(self) -> bytes:
+        """As MessagePack."""
+        return msgspec.msgpack.encode(self)
+
+    @classmethod
+    def decode(cls, data: bytes) -> Part:
+        """The part that ``encode`` wrote.
+
+        Raises:
+            PartError: It is none, or one of another version of tokenpace.
+        """
+        try:
+            version = msgspec.msgpack.decode(data, type=_Versioned).version
+            if version != VERSION:
+                raise PartError(
+                    f"a part of version {version}, this tokenpace puts together version {VERSION}: "
+                    "let all processes run the same tokenpace"
+                )
+            return msgspec.msgpack.decode(data, type=cls)
+        except msgspec.MsgspecError as error:
+            raise PartError(f"these bytes are no part of a run ({error})") from error
+
+
+class _Versioned(msgspec.Struct):
+    version: int
+
+
+class Tally:
+    """Takes records one by one, in any order, and other tallies' parts.
+
+    Args:
+        manifest: What the run was asked to do.
+
+    Attributes:
+        rules: Its objectives.
+        warm_up: Finds the measured window where only the run can tell.
+        summarizer: Counts and histograms.
+        client_side: What the server's own figures are held against.
+    """
+
+    def __init__(self, manifest: Manifest) -> None:
+        self._manifest = manifest
+        self._scenario = scenario_from(manifest.scenario)
+        self.rules = rules_from(self._scenario.thresholds)
+        self.warm_up = WarmUp(manifest.window)
+        self.summarizer = self._new_summarizer(manifest.window)
+        self.client_side = ClientSide()
+
+    def _new_summarizer(self, window: Window) -> Summarizer:
+        manifest = self._manifest
+        return Summarizer(
+            window,
+            manifest.loop,
+            capped=manifest.capped,
+            rules=self.rules,
+            max_samples=self._scenario.samples,
+            stall_limit_ns=self._scenario.stall_limit,
+        )
+
+    def add(self, record: Record) -> None:
+        """Take one request."""
+        self.warm_up.add(record)
+        self.summarizer.add(record)
+        self.client_side.add(record)
+
+    def part(self) -> Part:
+        """All that was taken so far."""
+        return Part(
+            summary=self.summarizer.state(),
+            warm_up=self.warm_up.state(),
+            client_side=self.client_side.state(),
+        )
+
+    def merge(self, part: Part) -> None:
+        """Take what another tally of the same run took: as if one had taken all, to the last bit."""
+        self.summarizer.merge(part.summary)
+        self.warm_up.merge(part.warm_up)
+        self.client_side.merge(part.client_side)
+
+    def settle(self, records: Iterable[Record]) -> None:
+        """The run is over: measure it anew where the end of its warm-up is known only now.
+
+        Args:
+            records: All of them once more; not touched where the window was known before.
+        """
+        window = self.warm_up.window()
+        if window == self._manifest.window:
+            return
+        self.summarizer = self._new_summarizer(window)
+        for record in records:
+            self.summarizer.add(record)
