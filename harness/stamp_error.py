@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 _ONE: Final = 99.0
 _EACH_OF_TWO: Final = 99.5
 """Where two things can go wrong, each may in half as many cases (Bonferroni), however they hang together."""
-_CONFIDENCE: Final = 0.95
+_CONFIDENCE: Final = 0.9
+"""Of an interval with both ends: 95 % for the upper one alone."""
 
 
 class StampError:

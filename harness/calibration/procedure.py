@@ -1,0 +1,84 @@
+"""How a machine is calibrated: loads of growing size, each run twice."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from harness import __version__
+from harness.calibration.calibration import Calibration
+from harness.calibration.level import Level, level
+from harness.calibration.load import GAP, TTFT, measure
+from harness.calibration.timetable import Timetable
+from harness.environment import environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+STREAMS: Final = (1, 16, 64, 256, 512, 1_000)
+QUICK_STREAMS: Final = (1, 16, 64)
+DEFAULT_LIMIT_NS: Final = 10_000_000
+_ROUNDS: Final = 5
+_QUICK_ROUNDS: Final = 3
+_HOPELESS: Final = 2
+"""So many levels in a row without trust end the calibration."""
+
+
+def calibrate(
+    *, quick: bool = False, limit_ns: int = DEFAULT_LIMIT_NS, on_level: Callable[[Level], None] | None = None
+) -> Calibration:
+    """Measure this machine. The server gets a core of its own where there are two.
+
+    Args:
+        quick: Three small levels only.
+        limit_ns: The largest bound that is of use.
+        on_level: Called with each level as it is done.
+
+    Raises:
+        HarnessError: The server can't be started, or a load can't be run.
+    """
+    streams = QUICK_STREAMS if quick else STREAMS
+    rounds = _QUICK_ROUNDS if quick else _ROUNDS
+    machine = environment()
+    with _apart() as cores, Timetable("--ttft", TTFT, "--gap", GAP, cores=cores) as server:
+        levels = []
+        for each in _levels(server, streams, rounds, limit_ns):
+            levels.append(each)
+            if on_level is not None:
+                on_level(each)
+    return Calibration(
+        tool_version=__version__,
+        made_at=datetime.now().astimezone().isoformat(timespec="seconds"),
+        machine=machine,
+        workers=1,
+        limit_ns=limit_ns,
+        levels=tuple(levels),
+    )
+
+
+def _levels(server: Timetable, streams: Sequence[int], rounds: int, limit_ns: int) -> Iterator[Level]:
+    num_failed = 0
+    for number in streams:
+        stating = measure(server, number, rounds)
+        found = level(number, stating, measure(server, number, rounds), limit_ns)
+        yield found
+        num_failed = 0 if found.trusted else num_failed + 1
+        if num_failed == _HOPELESS:
+            return
+
+
+@contextlib.contextmanager
+def _apart() -> Iterator[frozenset[int] | None]:
+    """Keep this process off one core while the block runs: the server's. None where there is but one."""
+    cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+    if len(cores) < 2:
+        yield None
+        return
+    servers = min(cores)
+    os.sched_setaffinity(0, cores - {servers})
+    try:
+        yield frozenset({servers})
+    finally:
+        os.sched_setaffinity(0, cores)
