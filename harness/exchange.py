@@ -38,10 +38,7 @@ class Exchange(Timeline):
         "_client",
         "_decoder",
         "_keep_text",
-        "_next",
         "_on_slice",
-        "_pending",
-        "_pending_ns",
         "_prepared",
         "is_recorded",
         "recorded",
@@ -66,9 +63,6 @@ class Exchange(Timeline):
         if prepared.arrival.later:
             self.recorded = asyncio.get_running_loop().create_future()
         self._decoder = Decoder(client.endpoint, keep_text or self.recorded is not None)
-        self._pending_ns: list[int] = []
-        self._pending: list[bytes] = []
-        self._next = 0
 
     @property
     def has_reply(self) -> bool:
@@ -97,13 +91,10 @@ class Exchange(Timeline):
 
     def digest(self, max_reads: int) -> bool:
         """Decode at most so many reads; True if there are more."""
-        if self._next == len(self._pending):
-            self._pending_ns, self._pending = self.take()
-            self._next = 0
-        begin, self._next = self._next, min(self._next + max_reads, len(self._pending))
-        for at in range(begin, self._next):
-            self._decoder.feed(self, self._pending_ns[at], self._pending[at])
-        return self._next < len(self._pending) or bool(self.reads)
+        stamps_ns, reads = self.read_ns[:max_reads], self.reads[:max_reads]
+        del self.read_ns[:max_reads], self.reads[:max_reads]
+        self._decoder.feed(self, stamps_ns, reads)
+        return bool(self.reads)
 
     def record(self, origin_ns: int) -> Record:
         """The record of an exchange that is over and wholly digested.

@@ -78,12 +78,6 @@ class Timeline:
         if self.end is None:
             self.end, self.end_ns, self.detail, self.message = end, at_ns, detail, message
 
-    def take(self) -> tuple[list[int], list[bytes]]:
-        """Times and bytes of the reads since the last call."""
-        taken = self.read_ns, self.reads
-        self.read_ns, self.reads = [], []
-        return taken
-
     def on_slice(self) -> None:
         """Called by the transport each time about ``SLICE_BYTES`` have gathered."""
 

@@ -47,7 +47,7 @@ class Usage(msgspec.Struct, frozen=True):
     reasoning_tokens: int | None = None
 
 
-class Delta(msgspec.Struct):
+class Delta(msgspec.Struct, gc=False):
     """What one event, or one reply in a single piece, bears.
 
     Attributes:
@@ -103,6 +103,17 @@ class Endpoint(abc.ABC):
         Raises:
             WireError: It isn't JSON or not of the endpoint's form.
         """
+
+    def decode_many(self, events: list[bytes]) -> list[Delta]:
+        """What many events bear: for each the same as ``decode`` says, in less time.
+
+        Args:
+            events: The data of each, without a line break in it.
+
+        Raises:
+            WireError: They can't be decoded together; ``decode`` says which of them is at fault.
+        """
+        return [self.decode(data) for data in events]
 
 
 def endpoint(name: str) -> Endpoint:

@@ -55,7 +55,9 @@ class Answer:
         self._last_ns = 0
 
     def take(self, stamp_ns: int, delta: Delta) -> None:
-        """Add what one event bears; it came at ``stamp_ns``."""
+        """Add what one event bears; it came at ``stamp_ns``. What comes after the end bears nothing."""
+        if self.done_ns is not None:
+            return
         if delta.kind is not None:
             self._take_tokens(stamp_ns, delta, delta.kind)
         if delta.has_choices:
@@ -68,6 +70,11 @@ class Answer:
             self.error = delta.error
         if delta.is_last and self.streamed:
             self.done_ns = stamp_ns
+
+    @property
+    def is_open(self) -> bool:
+        """False once the end, or a fault, has come: what follows doesn't count."""
+        return self.done_ns is None and self.fault is None
 
     @property
     def has_token(self) -> bool:

@@ -29,3 +29,7 @@ class Wire(Endpoint):
     def decode(self, data: bytes) -> Delta:
         """See ``Endpoint``."""
         return chunk.decode(data)
+
+    def decode_many(self, events: list[bytes]) -> list[Delta]:
+        """See ``Endpoint``."""
+        return chunk.decode_many(events)

@@ -16,16 +16,16 @@ from harness.wire import Delta, Kind, Usage, WireError
 from harness.wire.error_text import error_text
 
 
-class _Function(msgspec.Struct):
+class _Function(msgspec.Struct, gc=False):
     name: str | None = None
     arguments: Any = None
 
 
-class _ToolCall(msgspec.Struct):
+class _ToolCall(msgspec.Struct, gc=False):
     function: _Function | None = None
 
 
-class _Message(msgspec.Struct):
+class _Message(msgspec.Struct, gc=False):
     content: str | list[Any] | None = None
     reasoning_content: Any = None
     reasoning: Any = None
@@ -34,12 +34,12 @@ class _Message(msgspec.Struct):
     function_call: _Function | None = None
 
 
-class _Logprobs(msgspec.Struct):
+class _Logprobs(msgspec.Struct, gc=False):
     content: list[msgspec.Raw] | None = None
     tokens: list[msgspec.Raw] | None = None
 
 
-class _Choice(msgspec.Struct):
+class _Choice(msgspec.Struct, gc=False):
     delta: _Message | None = None
     message: _Message | None = None
     text: str | None = None
@@ -48,15 +48,15 @@ class _Choice(msgspec.Struct):
     finish_reason: str | None = None
 
 
-class _PromptDetails(msgspec.Struct):
+class _PromptDetails(msgspec.Struct, gc=False):
     cached_tokens: int | None = None
 
 
-class _CompletionDetails(msgspec.Struct):
+class _CompletionDetails(msgspec.Struct, gc=False):
     reasoning_tokens: int | None = None
 
 
-class _Usage(msgspec.Struct):
+class _Usage(msgspec.Struct, gc=False):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     prompt_tokens_details: _PromptDetails | None = None
@@ -64,7 +64,7 @@ class _Usage(msgspec.Struct):
     reasoning_tokens: int | None = None
 
 
-class _Chunk(msgspec.Struct):
+class _Chunk(msgspec.Struct, gc=False):
     choices: list[_Choice] | None = None
     usage: _Usage | None = None
     error: Any = None
@@ -88,21 +88,34 @@ def decode(data: bytes) -> Delta:
     return _plain_text(chunk) or _whole(chunk, data)
 
 
+def decode_many(events: list[bytes]) -> list[Delta]:
+    """What many events bear, none of them with a line break in its data.
+
+    Raises:
+        WireError: One of them is no JSON object of this form.
+    """
+    try:
+        chunks = _decoder.decode_lines(b"\n".join(events))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise WireError(str(error)) from error
+    if len(chunks) != len(events):  # no line can hold more than one value, so each holds a whole one
+        raise WireError("an event without data, or with a part of a value")
+    return [_plain_text(chunk) or _whole(chunk, data) for chunk, data in zip(chunks, events, strict=True)]
+
+
 def _plain_text(chunk: _Chunk) -> Delta | None:
     """What most events bear: text of one choice, and nothing besides; None for any other event."""
-    if chunk.choices is None or len(chunk.choices) != 1 or chunk.usage is not None or chunk.error:
+    choices = chunk.choices
+    if choices is None or len(choices) != 1 or chunk.usage is not None or chunk.error:
         return None
-    choice = chunk.choices[0]
+    choice = choices[0]
     message = choice.delta
     content = choice.text if message is None else message.content
-    if (
-        not content
-        or not isinstance(content, str)
-        or choice.token_ids is not None
-        or choice.logprobs is not None
-    ):
+    if not content or choice.token_ids is not None or choice.logprobs is not None:
         return None
-    return Delta(_ANSWER, content, finish_reason=choice.finish_reason or None, has_choices=True)
+    if not isinstance(content, str):
+        return None
+    return Delta(_ANSWER, content, None, False, None, choice.finish_reason or None, None, True)
 
 
 def _whole(chunk: _Chunk, data: bytes) -> Delta:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from harness.wire import WireError
 from harness.wire.answer import Answer
 from harness.wire.error_text import error_text
-from harness.wire.sse import EventTooLargeError, SseParser
+from harness.wire.sse import Event, EventTooLargeError, SseParser
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from harness.timeline import Timeline
     from harness.wire import Endpoint
 
 MAX_REPLY_BYTES: Final = 16 * 1024 * 1024
 MAX_ERROR_BYTES: Final = 64 * 1024
+_DONE: Final = b"[DONE]"
 _EVENT_STARTS: Final = (b"data:", b"event:", b"id:", b"retry:", b":", b"\xef\xbb\xbf")
 _STREAM, _REPLY, _FAILURE, _FOREIGN = "stream", "reply", "failure", "foreign"
 
@@ -29,27 +34,33 @@ class Decoder:
     def __init__(self, endpoint: Endpoint, keep_text: bool) -> None:
         self.answer = Answer(keep_text, endpoint.streaming)
         self._decode = endpoint.decode
+        self._decode_many = endpoint.decode_many
         self._sse = SseParser()
         self._form: str | None = None
         self._start = b""
         self._whole = bytearray()
 
-    def feed(self, timeline: Timeline, stamp_ns: int, data: bytes) -> None:
-        """Take the body bytes of one socket read."""
-        answer = self.answer
-        answer.num_bytes += len(data)
+    def feed(self, timeline: Timeline, stamps_ns: Sequence[int], reads: list[bytes]) -> None:
+        """Take the body bytes of some socket reads, and when each came."""
         if self._form is None:
-            data = self._start = self._start + data
-            self._form = _form_of(timeline, data)
-            if self._form is None:
-                return
-            answer.streamed = self._form != _REPLY
-        if answer.fault is not None:
-            return
+            stamps_ns, reads = self._begin(timeline, stamps_ns, reads)
+        self.answer.num_bytes += sum(map(len, reads))
         if self._form == _STREAM:
-            self._feed_stream(stamp_ns, data)
+            self._feed_stream(stamps_ns, reads)
         else:
-            self._feed_whole(data)
+            self._feed_whole(b"".join(reads))
+
+    def _begin(
+        self, timeline: Timeline, stamps_ns: Sequence[int], reads: list[bytes]
+    ) -> tuple[Sequence[int], list[bytes]]:
+        """Find out what the body is; what is to be decoded: all that has come, or nothing yet."""
+        for at, data in enumerate(reads):
+            self._start += data
+            self._form = _form_of(timeline, self._start)
+            if self._form is not None:
+                self.answer.streamed = self._form != _REPLY
+                return stamps_ns[at:], [self._start, *reads[at + 1 :]]
+        return [], []
 
     def finish(self, stamp_ns: int) -> None:
         """The body is over; it ended at ``stamp_ns``."""
@@ -66,24 +77,54 @@ class Decoder:
         elif self._form == _FOREIGN:
             answer.fault = ("not_json", f"neither events nor JSON: {error_text(whole)}")
 
-    def _feed_stream(self, stamp_ns: int, data: bytes) -> None:
-        answer = self.answer
+    def _feed_stream(self, stamps_ns: Sequence[int], reads: list[bytes]) -> None:
+        """Decode all reads together if their events are plain, else each with care."""
+        if not self.answer.is_open:
+            return
+        plain = self._sse.feed_plain(b"".join(reads))
+        if plain is None:
+            for stamp_ns, data in zip(stamps_ns, reads, strict=True):
+                self._feed_read(stamp_ns, data)
+        else:
+            events, ends = plain
+            sizes = np.fromiter(map(len, reads), np.int64, len(reads))
+            completed_by = np.searchsorted(np.cumsum(sizes), ends, side="right")
+            self._take_plain(np.asarray(stamps_ns, np.int64)[completed_by].tolist(), events)
+
+    def _take_plain(self, stamps_ns: list[int], events: list[bytes]) -> None:
+        num_tokens = events.index(_DONE) if _DONE in events else len(events)
+        try:
+            deltas = self._decode_many(events[:num_tokens])
+        except WireError:
+            for stamp_ns, data in zip(stamps_ns, events, strict=True):
+                self._take_event(stamp_ns, Event(data))
+            return
+        for stamp_ns, delta in zip(stamps_ns, deltas, strict=False):
+            self.answer.take(stamp_ns, delta)
+        if num_tokens < len(events) and self.answer.is_open:
+            self.answer.done_ns = stamps_ns[num_tokens]
+
+    def _feed_read(self, stamp_ns: int, data: bytes) -> None:
         try:
             for event in self._sse.feed(data):
-                if answer.done_ns is not None:
-                    return
-                if event.data.startswith(b"[DONE]"):  # with whatever blanks behind it
-                    answer.done_ns = stamp_ns
-                elif event.name == "error":
-                    answer.error = (
-                        answer.error or error_text(event.data) or "an error event without a message"
-                    )
-                elif event.data:
-                    answer.take(stamp_ns, self._decode(event.data))
+                self._take_event(stamp_ns, event)
         except EventTooLargeError as error:
-            answer.fault = ("event_too_large", str(error))
-        except WireError as error:
-            answer.fault = ("malformed_event", str(error))
+            if self.answer.is_open:
+                self.answer.fault = ("event_too_large", str(error))
+
+    def _take_event(self, stamp_ns: int, event: Event) -> None:
+        answer = self.answer
+        if not answer.is_open:
+            return
+        if event.data.startswith(_DONE):  # with whatever blanks behind it
+            answer.done_ns = stamp_ns
+        elif event.name == "error":
+            answer.error = answer.error or error_text(event.data) or "an error event without a message"
+        elif event.data:
+            try:
+                answer.take(stamp_ns, self._decode(event.data))
+            except WireError as error:
+                answer.fault = ("malformed_event", str(error))
 
     def _take_reply(self, stamp_ns: int, whole: bytes) -> None:
         try:
@@ -93,7 +134,7 @@ class Decoder:
 
     def _feed_whole(self, data: bytes) -> None:
         if self._form == _REPLY:
-            self._whole += data
+            self._whole += b"" if self.answer.fault else data
             if len(self._whole) > MAX_REPLY_BYTES:
                 self.answer.fault = ("reply_too_large", f"a reply of more than {MAX_REPLY_BYTES:,} bytes")
         else:

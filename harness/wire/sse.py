@@ -6,12 +6,17 @@ the blank line that ends it; one that the stream leaves unfinished is dropped.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
+import numpy as np
+
+IntArray: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 
 MAX_EVENT_BYTES: Final = 4 * 1024 * 1024
 _BOM: Final = b"\xef\xbb\xbf"
+_PLAIN_START: Final = b"data: "
+_PLAIN_END: Final = b"\n\n"
 
 
 class EventTooLargeError(ValueError):
@@ -45,7 +50,7 @@ class SseParser:
         self.retry_ms: int | None = None
         self._max_event_bytes = max_event_bytes
         self._at_start = True
-        self._is_fresh = True  # nothing earlier bears on what comes next
+        self._is_between = True  # no event has been begun
         self._after_cr = False
         self._line = bytearray()
         self._data: list[bytes] = []
@@ -59,13 +64,28 @@ class SseParser:
         Raises:
             EventTooLargeError: An event outgrows the limit. The parser can't be used any more.
         """
-        if self._is_fresh and (simple := _simple_events(data)) is not None:
-            self._at_start = False
-            return simple
         events = self._feed_lines(data)
-        begun = self._line or self._data or self._after_cr or self._name or self._id is not None
-        self._is_fresh = not begun
+        self._is_between = not (self._line or self._data or self._after_cr or self._name)
         return events
+
+    def feed_plain(self, data: bytes) -> tuple[list[bytes], IntArray] | None:
+        """The data of the events in ``data`` if all of them are whole and plain, else None.
+
+        Plain is an event of one ``data: `` line and a blank one, ended by LF, as most servers send them.
+        Where the answer is None nothing has been taken, and ``feed`` is to be used.
+
+        Returns:
+            The data of each event, and the index in ``data`` of its last byte.
+        """
+        is_whole = self._is_between and data.startswith(_PLAIN_START) and data.endswith(_PLAIN_END)
+        if not is_whole or b"\r" in data or len(data) > self._max_event_bytes:
+            return None
+        events = data[len(_PLAIN_START) : -len(_PLAIN_END)].split(_PLAIN_END + _PLAIN_START)
+        if data.count(b"\n") != len(_PLAIN_END) * len(events):
+            return None
+        self._at_start = False
+        sizes = np.fromiter(map(len, events), np.int64, len(events)) + len(_PLAIN_START + _PLAIN_END)
+        return events, np.cumsum(sizes) - 1
 
     def _feed_lines(self, data: bytes) -> list[Event]:
         data = self._without_start(data)
@@ -131,15 +151,3 @@ class SseParser:
     def _check_size(self) -> None:
         if self._num_bytes + len(self._line) > self._max_event_bytes:
             raise EventTooLargeError(f"an event of more than {self._max_event_bytes:,} bytes")
-
-
-def _simple_events(data: bytes) -> list[Event] | None:
-    """The events of ``data`` if each is one ``data:`` line and a blank one ending in LF, else None."""
-    if not data.endswith(b"\n\n") or b"\r" in data:
-        return None
-    if data.find(b"\n") == len(data) - 2 and data.startswith(b"data: "):
-        return [Event(data[6:-2])]
-    parts = data[:-2].split(b"\n\n")
-    if any(not part.startswith(b"data: ") or b"\n" in part for part in parts):
-        return None
-    return [Event(part[6:]) for part in parts]
