@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import math
 from array import array
 from typing import TYPE_CHECKING
 
@@ -9,6 +11,7 @@ import msgspec
 import numpy as np
 
 from harness.metrics import Missing, metric
+from harness.steadiness import Traffic, why_not_steady
 from harness.steady_state import MIN_SAMPLES, mser5
 
 if TYPE_CHECKING:
@@ -20,28 +23,30 @@ class WarmUpState(msgspec.Struct, frozen=True, kw_only=True):
     """What a ``WarmUp`` has seen.
 
     Attributes:
-        first_ns: First due time after the requests that are warm-up by their number; None for none.
+        firsts_ns: The first due times, one more than there are requests of warm-up by their number.
         last_ns: Last due time.
         due_ns: Due times of the requests whose times are looked at, 64 bits each, little end first.
-        values: Their times, floats of 64 bits.
+        done_ns: When they ended, likewise.
+        values: Their times, floats of 64 bits; not a number where they failed.
     """
 
-    first_ns: int | None
+    firsts_ns: list[int]
     last_ns: int
     due_ns: bytes
+    done_ns: bytes
     values: bytes
 
 
 class WarmUp:
     """Finds the window of a run that leaves its first requests out by their number, or by their times.
 
-    Takes 16 bytes for each request, and none where the window is known before the run.
+    Takes 24 bytes for each request where its times are looked at.
 
     Args:
         window: As the schedule asks for it.
 
     Attributes:
-        cause: Why the run can't be trusted: it never became steady. None where it did.
+        cause: Why the run can't be trusted: it never became steady, or didn't stay so. None where it did.
         note: What was found. None where nothing was looked for.
     """
 
@@ -49,35 +54,42 @@ class WarmUp:
         self.cause: str | None = None
         self.note: str | None = None
         self._window = window
-        self._first_ns: int | None = None
+        self._firsts_ns: list[int] = []  # a heap of their negatives: the latest on top
         self._last_ns = 0
-        self._due_ns, self._values = array("q"), array("d")
+        self._due_ns, self._done_ns, self._values = array("q"), array("q"), array("d")
 
     def add(self, record: Record) -> None:
         """Look at one request, in any order."""
-        if record.index >= self._window.warmup_requests:
-            due_ns = record.due_ns
-            self._first_ns = due_ns if self._first_ns is None else min(self._first_ns, due_ns)
+        self._add_first(record.due_ns)
         self._last_ns = max(self._last_ns, record.due_ns)
-        if self._window.auto_warmup and record.outcome.succeeded and self._window.measures(record):
+        if self._window.auto_warmup and self._window.measures(record):
             self._due_ns.append(record.due_ns)
-            self._values.append(_time_ns(record))
+            self._done_ns.append(record.done_ns)
+            self._values.append(_time_ns(record) if record.outcome.succeeded else math.nan)
+
+    def _add_first(self, due_ns: int) -> None:
+        if len(self._firsts_ns) <= self._window.warmup_requests:
+            heapq.heappush(self._firsts_ns, -due_ns)
+        else:
+            heapq.heappushpop(self._firsts_ns, -due_ns)
 
     def state(self) -> WarmUpState:
         """What was seen so far, as a value that can be sent to another process."""
         return WarmUpState(
-            first_ns=self._first_ns,
+            firsts_ns=sorted(-each for each in self._firsts_ns),
             last_ns=self._last_ns,
             due_ns=self._due_ns.tobytes(),
+            done_ns=self._done_ns.tobytes(),
             values=self._values.tobytes(),
         )
 
     def merge(self, other: WarmUpState) -> None:
         """Add the state of another."""
-        firsts = [first_ns for first_ns in (self._first_ns, other.first_ns) if first_ns is not None]
-        self._first_ns = min(firsts, default=None)
+        for due_ns in other.firsts_ns:
+            self._add_first(due_ns)
         self._last_ns = max(self._last_ns, other.last_ns)
         self._due_ns.frombytes(other.due_ns)
+        self._done_ns.frombytes(other.done_ns)
         self._values.frombytes(other.values)
 
     def window(self) -> Window:
@@ -91,22 +103,24 @@ class WarmUp:
 
     def _of_number(self) -> Window:
         num = self._window.warmup_requests
-        start_ns = self._last_ns + 1 if self._first_ns is None else self._first_ns
+        start_ns = -self._firsts_ns[0] if len(self._firsts_ns) > num else self._last_ns + 1
         self.note = f"warm-up: the first {num} requests, until {start_ns / 1e9:.3g} s"
         return msgspec.structs.replace(self._window, start_ns=start_ns)
 
     def _of_times(self) -> Window:
-        due_ns = np.frombuffer(self._due_ns, np.int64) if self._due_ns else np.zeros(0, np.int64)
-        values = np.frombuffer(self._values) if self._values else np.zeros(0)
+        due_ns, done_ns, values = np.array(self._due_ns), np.array(self._done_ns), np.array(self._values)
         order = np.lexsort((values, due_ns))
+        order = order[~np.isnan(values[order])]
         cut = mser5(values[order])
         if cut is None:
-            self.cause = self._without_end(due_ns.size)
+            self.cause = self._without_end(order.size)
             return self._window
         start_ns = int(due_ns[order[cut]]) if cut else self._window.start_ns
+        unsteady = why_not_steady(values[order[cut:]], Traffic(due_ns, done_ns, start_ns))
+        self.cause = unsteady and f"no steady state after the warm-up: {unsteady}"
         self.note = (
-            f"warm-up: the first {cut} of {due_ns.size} requests, until {start_ns / 1e9:.3g} s, "
-            "found by MSER-5 on their times"
+            f"warm-up: the first {cut} of {order.size} requests, until {start_ns / 1e9:.3g} s, "
+            "found by MSER-5 on their times" + ("" if unsteady else "; the rest is steady")
         )
         return msgspec.structs.replace(self._window, start_ns=start_ns)
 

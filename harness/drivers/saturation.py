@@ -20,12 +20,13 @@ from array import array
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from scipy.stats import t as student
 
 from harness.metrics import Missing, metric
+from harness.steady_state import chance_of_growth
 
 if TYPE_CHECKING:
     from harness.record import Record
+    from harness.steady_state import FloatArray
 
 CONFIDENCE: Final = 0.95
 """Over all looks of a run. Simulated queues below saturation raise one false alarm in a hundred runs."""
@@ -35,8 +36,6 @@ MIN_GROWTH: Final = 5
 _MIN_PER_BATCH: Final = 3
 _LOOK_EVERY: Final = 0.1
 _BIN_NS: Final = 100_000_000
-
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Saturation:
@@ -106,14 +105,6 @@ class Saturation:
             f"{before + growth} and the response times from {waits_ns[0] / 1e9:.3g} to "
             f"{waits_ns[-1] / 1e9:.3g} s: more was sent than the server can do (stop.saturation)"
         )
-
-
-def chance_of_growth(steps: FloatArray) -> float:
-    """How likely such steps would be, or clearer ones, if they were 0 on average: Student's t, one-sided."""
-    deviation = float(np.std(steps, ddof=1))
-    if not deviation:
-        return 0.0 if steps.mean() > 0 else 1.0
-    return float(student.sf(steps.mean() / (deviation / np.sqrt(steps.size)), steps.size - 1))
 
 
 def _batches(column: array[Any], begin: int, length: int) -> FloatArray:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from harness.drivers.saturation import Saturation, chance_of_growth
+from harness.drivers.saturation import Saturation
+from harness.steady_state import chance_of_growth
 from harness.timeline import End, Timeline
 from scenarios.schedule import StopLimits
 from tests.unit.drivers.conftest import ANSWER, MS, PacedTransport

@@ -174,6 +174,7 @@ def test_warm_up_of_parts_ends_where_that_of_the_whole_does() -> None:
 
 def test_first_due_at_zero_is_a_time(make_record: MakeRecord) -> None:
     early, late = WarmUp(Window(warmup_requests=1)), WarmUp(Window(warmup_requests=1))
+    early.add(make_record(0, due=0))
     early.add(make_record(1, due=0))
     late.add(make_record(2, due=5))
     early.merge(late.state())

@@ -97,3 +97,12 @@ def test_nothing_is_measured_where_the_run_ended_in_warm_up(make_record: MakeRec
         warm_up.add(record)
     window = warm_up.window()
     assert not any(window.measures(record) for record in records)
+
+
+def test_by_count_goes_by_due_times_where_conversations_number_their_turns(make_record: MakeRecord) -> None:
+    """Ten users begin at once and have 5 turns each: the first 15 requests are not those of three users."""
+    warm_up = WarmUp(Window(warmup_requests=15))
+    for user in range(10):
+        for turn in range(5):
+            warm_up.add(make_record(5 * user + turn, due=100 * turn + user, conversation=user, turn=turn + 1))
+    assert warm_up.window().start_ns == 105 * MS
