@@ -22,6 +22,7 @@ from harness.local_load import LocalLoad
 from harness.observer import Observer
 from harness.preflight import find_model
 from harness.result_folder import Manifest, ResultFolder, ResultFolderError
+from harness.server_counter import planned_by_server
 from harness.sla.grammar import rules_from
 from harness.sla.preconditions import demand_judgeable
 from harness.tally import Tally
@@ -31,6 +32,7 @@ from harness.telemetry.scraper import Scraper
 from harness.window import window_of
 from reports import formats
 from reports.result import Result, Verdict, save
+from scenarios.tokenizer import SERVER
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -109,10 +111,12 @@ async def run(
     for report_name in reports or ():
         formats.get(report_name)
     rules = rules_from(scenario.thresholds)
-    schedule = scenario.schedule()
+    schedule = scenario.outline() if scenario.tokenizer == SERVER else scenario.schedule()
     demand_judgeable(rules, loop=schedule.loop, streaming=wire.endpoint(scenario.endpoint).streaming)
     target = Target.parse(base_url, api_key=api_key, headers=headers, verify=verify, proxy=proxy)
     name = await find_model(target, scenario.timeouts, model or scenario.model)
+    if scenario.tokenizer == SERVER:
+        schedule = await planned_by_server(scenario, target, name)
     client = Client(target, scenario.endpoint, name, scenario.timeouts)
     folder = ResultFolder.create(result_dir, scenario.name)
     manifest = _manifest(scenario, schedule, target, name)

@@ -25,7 +25,7 @@ from scenarios.suggestions import did_you_mean
 from scenarios.texts import Texts
 from scenarios.timeouts import Timeouts
 from scenarios.tokenizer import SERVER, WORDS, Tokenizer
-from scenarios.tokenizers import TokenCounter, open_tokenizer
+from scenarios.tokenizers import TokenCounter, WordCounter, open_tokenizer
 
 if TYPE_CHECKING:
     from scenarios.schedule import Schedule
@@ -135,8 +135,8 @@ class Scenario(Section):
         return plan(*sections, endpoint=self.endpoint, seed=self.seed, counter=counter)
 
     def outline(self) -> Schedule:
-        """The limits of the plan without its requests: nothing is read and nobody is asked."""
-        return self.load.plan(iter(()), self.load.num_requests, ())
+        """The plan, but for lengths in tokens: no tokenizer is read and no server asked."""
+        return self.schedule(None if self.tokenizer == WORDS else WordCounter())
 
     def to_mapping(self) -> dict[str, Any]:
         """The scenario as plain data, from which ``scenario_from`` makes the same scenario."""

@@ -74,7 +74,7 @@ class Load:
         scenario = build_scenario(source, keys, self._rules, self._name)
         demand_judgeable(
             rules_from(scenario.thresholds),
-            loop=scenario.schedule().loop,
+            loop=scenario.outline().loop,
             streaming=wire.endpoint(scenario.endpoint).streaming,
         )
         pending = PendingRun(self, scenario, self._places.next())

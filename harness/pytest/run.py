@@ -104,7 +104,7 @@ class Run:
     def _snapshot(self) -> Snapshot:
         """The run's numbers, made again from its records; rates as in the result."""
         scenario, result = self._scenario, self.result
-        summarizer = Summarizer.of_schedule(scenario.schedule(), rules=rules_from(scenario.thresholds))
+        summarizer = Summarizer.of_schedule(scenario.outline(), rules=rules_from(scenario.thresholds))
         for record in self._finished.records:
             summarizer.add(record)
         snapshot = summarizer.snapshot(

@@ -62,6 +62,17 @@ class TokenCounter(ABC):
         """
 
 
+class WordCounter(TokenCounter):
+    """Stands in for a tokenizer where lengths don't matter: every word is a token."""
+
+    name = "words"
+    max_tokens = 0
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """See ``TokenCounter``."""
+        return [len(text.split()) for text in texts]
+
+
 @functools.cache
 def open_tokenizer(path: Path) -> TokenCounter:
     """The tokenizer at that path: a ``tokenizer.json``, a folder that holds one, or a GGUF file.

@@ -1,0 +1,60 @@
+"""How servers are asked for the tokens of a text.
+
+A dialect is one file of this folder with one subclass of ``TokenizeCall``. Dialects are tried in the order of
+their names; the first whose reply makes sense is the server's.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+
+class TokenizeCall(ABC):
+    """One dialect.
+
+    Attributes:
+        servers: Who speaks it, for messages.
+        path: At the server's root, or beside the endpoints.
+        counts_special: Whether tokens that begin or end a text are counted too; then those of no text are
+            taken off.
+    """
+
+    servers: ClassVar[str]
+    path: ClassVar[str]
+    counts_special: ClassVar[bool] = False
+
+    @abstractmethod
+    def body(self, text: str, model: str) -> dict[str, Any]:
+        """What is sent, as JSON."""
+
+    @abstractmethod
+    def count(self, reply: bytes) -> int:
+        """Number of tokens in the reply.
+
+        Raises:
+            msgspec.MsgspecError: It is no such reply.
+        """
+
+
+@functools.cache
+def tokenize_calls() -> tuple[TokenizeCall, ...]:
+    """All dialects, by name.
+
+    Raises:
+        LookupError: A file doesn't hold one subclass of the contract.
+    """
+    names = sorted(each.name for each in pkgutil.iter_modules(__path__) if not each.name.startswith("_"))
+    return tuple(_call(name) for name in names)
+
+
+def _call(name: str) -> TokenizeCall:
+    module = importlib.import_module(f"{__name__}.{name}")
+    own = (each for each in vars(module).values() if isinstance(each, type))
+    found = [each for each in own if issubclass(each, TokenizeCall) and each.__module__ == module.__name__]
+    if len(found) != 1:
+        raise LookupError(f"{module.__name__} must hold one subclass of TokenizeCall")
+    return found[0]()
