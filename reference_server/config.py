@@ -86,6 +86,15 @@ class ServerConfig(BaseModel):
     max_num_seqs: int = Field(64, ge=1, description="Sequences that run at once at most.")
     max_num_batched_tokens: int = Field(512, ge=1, description="Tokens computed in one step at most.")
     enable_chunked_prefill: bool = Field(True, description="A prompt may be computed over several steps.")
+    long_prefill_token_threshold: int = Field(
+        0, ge=0, description="Tokens of one prompt in a step while other requests run or wait; 0: no limit."
+    )
+    enable_prefix_caching: bool = Field(
+        True, description="Prompts that begin alike compute their beginning once."
+    )
+    scheduling_policy: Literal["fcfs", "priority"] = Field(
+        "fcfs", description="First come, first served, or lower values of the request's priority first."
+    )
     gpu_memory_utilization: float | None = Field(
         None, gt=0, le=1, description="Share of the GPU's memory for weights and KV cache; left out, 0.9."
     )
@@ -111,6 +120,9 @@ class ServerConfig(BaseModel):
     )
     shutdown_timeout: float = Field(
         30.0, ge=0, description="Seconds that running requests are given when the server is stopped."
+    )
+    server_dev_mode: bool = Field(
+        False, description="Offer /reset_prefix_cache, for development and measurements."
     )
     engine_client: Literal["process", "thread"] = Field(
         "process", description="Where the engine runs: in a process of its own, or beside HTTP in a thread."

@@ -41,6 +41,7 @@ class Answer:
         self._job = job
         fields = job.fields
         model = context.require_model(fields.model)
+        context.check_priority(fields.priority)
         request_id = request.headers.get("x-request-id")
         self._head = {
             "id": answer_id(endpoint.id_prefix, request_id, fields.request_id),
@@ -84,6 +85,7 @@ class Answer:
             request_id=engine_id(),
             prompt_token_ids=prompt,
             sampling=sampling,
+            priority=fields.priority,
             cache_salt=fields.cache_salt,
             arrival_ns=self._job.arrival_ns,
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Request, Response
 
-from reference_server.api import chat, completions, health, models, tokens
+from reference_server.api import chat, completions, development, health, models, tokens
 from reference_server.api.auth import AuthMiddleware
 from reference_server.api.body import ClientGoneError
 from reference_server.api.errors import install_handlers
@@ -18,12 +18,20 @@ if TYPE_CHECKING:
 CLIENT_CLOSED_REQUEST = 499
 
 
-def create_app(context: Context, api_key: str | None = None) -> FastAPI:
-    """An app around a started engine."""
+def create_app(context: Context, api_key: str | None = None, *, dev_mode: bool = False) -> FastAPI:
+    """An app around a started engine.
+
+    Args:
+        context: What the endpoints share.
+        api_key: What clients must send; None asks for nothing.
+        dev_mode: With the endpoints for development.
+    """
     app = FastAPI(title="tokenpace reference server", version=context.version)
     app.state.context = context
     for family in (chat, completions, models, tokens, health):
         app.include_router(family.router)
+    if dev_mode:
+        app.include_router(development.router)
     install_handlers(app)
     app.add_exception_handler(ClientGoneError, _on_client_gone)
     if api_key is not None:

@@ -1,4 +1,4 @@
-"""The API key: asked for under ``/v1`` only, so that probes and dashboards need none."""
+"""The API key: asked for under ``/v1`` and by what changes the server; probes and dashboards need none."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from reference_server.api.errors import ApiError
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
+
+_GUARDED = frozenset({"/v1", "/reset_prefix_cache"})
 
 
 class AuthMiddleware:
@@ -40,7 +42,7 @@ class AuthMiddleware:
         if scope["type"] != "http" or scope["method"] == "OPTIONS":
             return False
         path: str = scope["path"].removeprefix(scope.get("root_path", ""))
-        return path == "/v1" or path.startswith("/v1/")
+        return path in _GUARDED or path.startswith("/v1/")
 
     def _has_key(self, scope: Scope) -> bool:
         header: str = Headers(scope=scope).get("authorization", "")

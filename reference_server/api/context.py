@@ -8,7 +8,7 @@ import dataclasses
 import time
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from reference_server.api.errors import ApiError
+from reference_server.api.errors import ApiError, bad_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,6 +76,19 @@ class Context:
         raise ApiError(
             404, f"The model {name[:200]!r} does not exist here; there is: {known}.", param="model"
         )
+
+    def check_priority(self, priority: int) -> None:
+        """Refuse a priority that would have no effect.
+
+        Raises:
+            ApiError: 400, requests are served in the order of arrival.
+        """
+        if priority and self.info.scheduling_policy != "priority":
+            raise bad_request(
+                f"priority is {priority}, but this server serves in the order of arrival; leave it out, "
+                "or start the server with --scheduling-policy priority.",
+                "priority",
+            )
 
     async def in_text_thread(self, work: Callable[[], T]) -> T:
         """Run work on a long text beside the event loop."""

@@ -26,22 +26,21 @@ def collect_engine(labels: dict[str, str], info: EngineInfo, stats: EngineStats)
     yield _counter("prompt_tokens", "Prompt tokens processed.", labels, stats.prompt_tokens)
     yield _counter("generation_tokens", "Tokens generated.", labels, stats.generation_tokens)
     yield _prompt_tokens_by_source(labels, stats)
-    if stats.prefix_cache_queries:
-        yield from _prefix_cache(labels, stats)
+    yield from _prefix_cache(labels, stats)
     yield _cache_config(labels, info)
 
 
 def _prefix_cache(labels: dict[str, str], stats: EngineStats) -> Iterator[Metric]:
     yield _counter("prefix_cache_queries", "Prompt tokens looked up.", labels, stats.prefix_cache_queries)
     yield _counter("prefix_cache_hits", "Prompt tokens found.", labels, stats.prefix_cache_hits)
-    yield _counter("prompt_tokens_cached", "Prompt tokens not computed.", labels, stats.prefix_cache_hits)
+    yield _counter("prompt_tokens_cached", "Prompt tokens not computed.", labels, stats.prompt_tokens_cached)
 
 
 def _prompt_tokens_by_source(labels: dict[str, str], stats: EngineStats) -> Metric:
     family = CounterMetricFamily(
         "vllm:prompt_tokens_by_source", "Prompt tokens by where they came from.", labels=[*labels, "source"]
     )
-    cached = stats.prefix_cache_hits
+    cached = stats.prompt_tokens_cached
     for source, count in (("local_compute", stats.prompt_tokens - cached), ("local_cache_hit", cached)):
         family.add_metric([*labels.values(), source], max(0, count))
     return family
@@ -52,6 +51,7 @@ def _cache_config(labels: dict[str, str], info: EngineInfo) -> Metric:
         "block_size": str(info.block_size),
         "num_gpu_blocks": str(info.num_blocks),
         "cache_dtype": info.dtype,
+        "enable_prefix_caching": str(info.enable_prefix_caching),
         "kv_cache_size_tokens": str(info.num_blocks * info.block_size),
     }
     return _gauge("cache_config_info", "Settings of the KV cache.", {**labels, **settings}, 1)

@@ -73,7 +73,7 @@ async def _serve_until_stopped(
     config: ServerConfig, context: Context, signals: StopSignals, bound: socket.socket
 ) -> None:
     api_key = config.api_key.get_secret_value() if config.api_key is not None else None
-    http = HttpServer(create_app(context, api_key))
+    http = HttpServer(create_app(context, api_key, dev_mode=config.server_dev_mode))
     serving = asyncio.create_task(http.listen(bound))
     stopping = asyncio.create_task(signals.wait())
     await http.until_started(serving)

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from reference_server.engine.scheduler import ScheduledSequence
     from reference_server.engine.sequence import Sequence
+    from reference_server.engine.step_plan import ScheduledSequence
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -54,6 +54,15 @@ class EngineClient(abc.ABC):
             TimeoutError: No answer within ``timeout_s`` seconds: it hangs.
         """
 
+    @abc.abstractmethod
+    async def reset_prefix_cache(self, timeout_s: float) -> None:
+        """Let no sequence that comes later take over what was computed before.
+
+        Raises:
+            EngineDeadError: The engine is dead.
+            TimeoutError: No answer within ``timeout_s`` seconds: it hangs.
+        """
+
     @property
     @abc.abstractmethod
     def stats(self) -> EngineStats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 
@@ -18,6 +20,9 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
         max_num_seqs: Sequences in the running batch at most.
         max_num_batched_tokens: Token budget of a step.
         enable_chunked_prefill: A prompt may be computed over several steps.
+        long_prefill_token_threshold: Tokens of one prompt in a step while other sequences live; 0: no limit.
+        enable_prefix_caching: Prompts that begin alike compute their beginning once.
+        scheduling_policy: ``fcfs`` or ``priority``.
         gpu_memory_utilization: Share of the device's memory for weights and KV (CUDA only); None takes 0.9.
         cpu_kvcache_space: GiB for KV blocks on a CPU; None chooses.
         num_gpu_blocks_override: Number of KV blocks, whatever the memory; for tests and experiments.
@@ -35,6 +40,9 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     max_num_seqs: int = 64
     max_num_batched_tokens: int = 512
     enable_chunked_prefill: bool = True
+    long_prefill_token_threshold: int = 0
+    enable_prefix_caching: bool = True
+    scheduling_policy: Literal["fcfs", "priority"] = "fcfs"
     gpu_memory_utilization: float | None = None
     cpu_kvcache_space: float | None = None
     num_gpu_blocks_override: int | None = None

@@ -15,13 +15,14 @@ from reference_server.engine.errors import InvalidRequestError, RequestTooLargeE
 from reference_server.engine.loading import LoadedModel, load_model
 from reference_server.engine.request import EngineInfo, EngineOutput, EngineRequest, EngineStats
 from reference_server.engine.sampler import SampledToken, Sampler
-from reference_server.engine.scheduler import ScheduledSequence, Scheduler, SchedulerConfig
+from reference_server.engine.scheduler import Scheduler, SchedulerConfig
 from reference_server.engine.sequence import Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from reference_server.engine.config import EngineConfig
+    from reference_server.engine.step_plan import ScheduledSequence
 
 _WATERMARK_SHARE = 0.01
 
@@ -51,13 +52,22 @@ class Engine:
             SchedulerConfig(
                 max_num_seqs=config.max_num_seqs,
                 max_num_batched_tokens=config.max_num_batched_tokens,
+                max_model_len=loaded.info.max_model_len,
                 enable_chunked_prefill=config.enable_chunked_prefill,
+                long_prefill_token_threshold=config.long_prefill_token_threshold,
+                policy=config.scheduling_policy,
                 watermark_blocks=max(1, int(loaded.info.num_blocks * _WATERMARK_SHARE)),
             ),
-            BlockManager(loaded.info.num_blocks, loaded.info.block_size),
+            BlockManager(
+                loaded.info.num_blocks,
+                loaded.info.block_size,
+                enable_prefix_caching=config.enable_prefix_caching,
+            ),
         )
         self._sequences: dict[str, Sequence] = {}
-        self._counters = {"num_steps": 0, "prompt_tokens": 0, "generation_tokens": 0}
+        self._counters = dict.fromkeys(
+            ("num_steps", "prompt_tokens", "prompt_tokens_cached", "generation_tokens"), 0
+        )
         self._step_tokens = 0
         self._last_step_ns = 0
 
@@ -76,6 +86,8 @@ class Engine:
             num_blocks=scheduler.blocks.num_blocks,
             num_free_blocks=scheduler.blocks.num_free_blocks,
             num_preemptions=scheduler.num_preemptions,
+            prefix_cache_queries=scheduler.num_prefix_queries,
+            prefix_cache_hits=scheduler.num_prefix_hits,
             step_tokens=self._step_tokens,
             last_step_ns=self._last_step_ns,
             **self._counters,
@@ -100,6 +112,10 @@ class Engine:
             return None
         self._scheduler.remove(sequence)
         return _output(sequence, finish_reason="abort")
+
+    def reset_prefix_cache(self) -> None:
+        """Compute every prompt anew from now on, as after a start."""
+        self._scheduler.blocks.reset_prefix_cache()
 
     def step(self) -> list[EngineOutput]:
         """Compute one batch; outputs of the sequences that got a token. Empty without work."""
@@ -131,6 +147,7 @@ class Engine:
         if not sequence.first_token_ns:
             sequence.first_token_ns = self._last_step_ns
             self._counters["prompt_tokens"] += sequence.num_prompt_tokens
+            self._counters["prompt_tokens_cached"] += sequence.num_cached_tokens
         self._counters["generation_tokens"] += 1
         sequence.append(sampled.token_id)
         finish_reason, stop_reason = self._end(sequence, sampled.token_id)
@@ -189,6 +206,7 @@ def _output(
         stop_reason=stop_reason,
         logprobs=[sampled.logprob] if sampled and sampled.logprob else None,
         num_prompt_tokens=sequence.num_prompt_tokens,
+        num_cached_tokens=sequence.num_cached_tokens,
         scheduled_ns=sequence.scheduled_ns,
         first_token_ns=sequence.first_token_ns,
         num_preemptions=sequence.num_preemptions,

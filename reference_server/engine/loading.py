@@ -71,6 +71,8 @@ def load_model(config: EngineConfig) -> LoadedModel:
         device=device.type,
         num_parameters=sum(tensor.numel for tensor in checkpoint.tensors.values()),
         weight_bytes=_num_bytes(model),
+        enable_prefix_caching=config.enable_prefix_caching,
+        scheduling_policy=config.scheduling_policy,
         notes=(*device_notes(config, device, dtype), *notes),
     )
     return LoadedModel(runner=ModelRunner(model, backend(layout), device), info=info)
@@ -82,6 +84,14 @@ def _check_limits(config: EngineConfig) -> None:
         value = getattr(config, name)
         if value is not None and value < 1:
             raise EngineConfigError(f"{name} is {value}; it must be at least 1")
+    if config.long_prefill_token_threshold < 0:
+        raise EngineConfigError(
+            f"long_prefill_token_threshold is {config.long_prefill_token_threshold}; 0 means no limit"
+        )
+    if config.long_prefill_token_threshold and not config.enable_chunked_prefill:
+        raise EngineConfigError(
+            "long_prefill_token_threshold makes chunks of prompts; leave it out or enable_chunked_prefill"
+        )
 
 
 def _layout(

@@ -5,7 +5,19 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Protocol
 
-from reference_server.engine.messages import Abort, Add, Command, Dead, Ping, Pong, Ready, Reply, Step, Stop
+from reference_server.engine.messages import (
+    Abort,
+    Add,
+    Command,
+    Dead,
+    Ping,
+    Pong,
+    Ready,
+    Reply,
+    ResetPrefixCache,
+    Step,
+    Stop,
+)
 from reference_server.engine.request import EngineInfo, EngineOutput, EngineRequest, EngineStats
 
 if TYPE_CHECKING:
@@ -38,6 +50,9 @@ class SteppedEngine(Protocol):
 
     def abort(self, request_id: str) -> EngineOutput | None:
         """End a sequence now and free its blocks; None if it is not live."""
+
+    def reset_prefix_cache(self) -> None:
+        """Compute every prompt anew from now on."""
 
     def step(self) -> list[EngineOutput]:
         """Advance all running sequences by one step."""
@@ -79,6 +94,8 @@ class EngineLoop:
                 case Abort(request_id):
                     if output := self._engine.abort(request_id):
                         self._outputs.append(output)
+                case ResetPrefixCache():
+                    self._engine.reset_prefix_cache()
                 case Ping(number):
                     self._mailbox.send(Pong(number))
                 case Stop():

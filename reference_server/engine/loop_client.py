@@ -11,7 +11,18 @@ import time
 from collections.abc import AsyncIterator, Callable
 
 from reference_server.engine.client import EngineClient, EngineDeadError, EngineGoneError
-from reference_server.engine.messages import Abort, Add, Command, Dead, Ping, Pong, Ready, Reply, Step
+from reference_server.engine.messages import (
+    Abort,
+    Add,
+    Command,
+    Dead,
+    Ping,
+    Pong,
+    Ready,
+    Reply,
+    ResetPrefixCache,
+    Step,
+)
 from reference_server.engine.output_stream import OutputStream
 from reference_server.engine.request import EngineInfo, EngineOutput, EngineRequest, EngineStats
 
@@ -86,6 +97,16 @@ class LoopClient(EngineClient):
         self._require_life()
         if time.monotonic() - self._last_step_s < RECENT_STEP_S:
             return
+        await self._round_trip(timeout_s)
+
+    async def reset_prefix_cache(self, timeout_s: float) -> None:
+        """Let no sequence that comes later take over what was computed before."""
+        self._require_life()
+        self._post(ResetPrefixCache())
+        await self._round_trip(timeout_s)
+
+    async def _round_trip(self, timeout_s: float) -> None:
+        """Return once the loop has taken all commands posted so far."""
         number = next(self._ping_numbers)
         answer = self._pings[number] = asyncio.get_running_loop().create_future()
         self._post(Ping(number))

@@ -19,6 +19,10 @@ class Abort(msgspec.Struct, frozen=True, array_like=True, tag=True):
     request_id: str
 
 
+class ResetPrefixCache(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """Let nothing computed so far be found again."""
+
+
 class Ping(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """Ask the loop for a sign of life."""
 
@@ -54,5 +58,5 @@ class Dead(msgspec.Struct, frozen=True, array_like=True, tag=True):
     reason: str
 
 
-Command = Add | Abort | Ping | Stop
+Command = Add | Abort | ResetPrefixCache | Ping | Stop
 Reply = Ready | Step | Pong | Dead

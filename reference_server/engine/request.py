@@ -89,7 +89,7 @@ class EngineOutput(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
         error: Message for ``error``.
         logprobs: One per token, if asked for.
         num_prompt_tokens: Length of the prompt.
-        num_cached_tokens: Prompt tokens that came from the prefix cache.
+        num_cached_tokens: Prompt tokens that came from the prefix cache when it was first scheduled.
         scheduled_ns: Monotonic time of the first scheduling, for queue time; 0 if never.
         first_token_ns: Monotonic time of the first token; 0 before it.
         num_preemptions: How often the sequence was preempted so far.
@@ -119,9 +119,10 @@ class EngineStats(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
         num_preemptions: Counter.
         num_steps: Counter.
         prompt_tokens: Counter: prompt tokens of requests whose prefill is done, cached ones included.
+        prompt_tokens_cached: Counter: of them, those that came from the prefix cache.
         generation_tokens: Counter.
-        prefix_cache_queries: Counter, tokens.
-        prefix_cache_hits: Counter, tokens.
+        prefix_cache_queries: Counter: prompt tokens looked up, when their sequence was first scheduled.
+        prefix_cache_hits: Counter: of them, those found.
         step_tokens: Tokens computed in the last step.
         last_step_ns: Monotonic time of the end of the last step.
     """
@@ -133,6 +134,7 @@ class EngineStats(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     num_preemptions: int = 0
     num_steps: int = 0
     prompt_tokens: int = 0
+    prompt_tokens_cached: int = 0
     generation_tokens: int = 0
     prefix_cache_queries: int = 0
     prefix_cache_hits: int = 0
@@ -153,6 +155,8 @@ class EngineInfo(msgspec.Struct, frozen=True, kw_only=True):
         device: ``cpu`` or ``cuda``.
         num_parameters: Of the model.
         weight_bytes: In memory.
+        enable_prefix_caching: Whether prompts that begin alike compute their beginning once.
+        scheduling_policy: ``fcfs`` or ``priority``.
         notes: Things to tell the user once, such as options that don't apply on this device.
     """
 
@@ -165,4 +169,6 @@ class EngineInfo(msgspec.Struct, frozen=True, kw_only=True):
     device: str
     num_parameters: int = 0
     weight_bytes: int = 0
+    enable_prefix_caching: bool = True
+    scheduling_policy: str = "fcfs"
     notes: tuple[str, ...] = ()

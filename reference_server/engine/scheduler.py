@@ -1,23 +1,31 @@
 """Which sequences compute how many tokens in the next step.
 
 One rule: a sequence has tokens, of which some are computed; a step has a budget of tokens. What runs is
-served first, oldest first, then what waits. Decoding (1 token), a chunk of a prefill and the recomputation
-after a preemption are all ``num_scheduled_tokens`` of a sequence.
+served first, then what waits. Decoding (1 token), a chunk of a prefill, what the prefix cache left over and
+the recomputation after a preemption are all ``num_scheduled_tokens`` of a sequence.
+
+One order decides everything else: who is served first is preempted last, and returns to its place.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections import deque
+from bisect import bisect_left, insort
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Literal
+
+from reference_server.engine.step_plan import ScheduledSequence, StepPlan
 
 if TYPE_CHECKING:
     from reference_server.engine.block_manager import BlockManager
     from reference_server.engine.sequence import Sequence
 
 MAX_PREEMPTIONS = 3
-"""A sequence that was preempted this often is spared while another can be preempted instead."""
+"""A sequence that was preempted this often is not preempted again."""
+
+_ORDER = attrgetter("order")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,39 +35,44 @@ class SchedulerConfig:
     Attributes:
         max_num_seqs: Running sequences.
         max_num_batched_tokens: The budget of a step.
+        max_model_len: Tokens of a sequence, which never exceed the pool.
         enable_chunked_prefill: A prompt may be spread over steps. If not, one that exceeds the budget is
             computed in a step of its own.
+        long_prefill_token_threshold: Tokens that a prefill may compute in a step while other sequences
+            live; 0 leaves it the whole budget.
+        policy: ``fcfs``, or ``priority``: a lower priority first, then first come, first served.
         watermark_blocks: Blocks kept free when a sequence joins others, so that they can grow.
     """
 
     max_num_seqs: int
     max_num_batched_tokens: int
+    max_model_len: int
     enable_chunked_prefill: bool = True
+    long_prefill_token_threshold: int = 0
+    policy: Literal["fcfs", "priority"] = "fcfs"
     watermark_blocks: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduledSequence:
-    """``num_scheduled_tokens`` of ``sequence``, from its first uncomputed one."""
-
-    sequence: Sequence
-    num_scheduled_tokens: int
-
-    @property
-    def samples(self) -> bool:
-        """Whether the step computes its last token, so that the next can be chosen."""
-        return self.num_scheduled_tokens == self.sequence.num_uncomputed_tokens
-
-
 class Scheduler:
-    """Continuous batching over a pool of blocks."""
+    """Continuous batching over a pool of blocks.
+
+    Attributes:
+        running: Sequences with blocks, in order.
+        waiting: The others, in order.
+        num_preemptions: Counter.
+        num_prefix_queries: Counter: prompt tokens looked up in the prefix cache, each prompt once.
+        num_prefix_hits: Counter: of these, the tokens found.
+    """
 
     def __init__(self, config: SchedulerConfig, blocks: BlockManager) -> None:
         self.config = config
         self.blocks = blocks
         self.running: list[Sequence] = []
-        self.waiting: deque[Sequence] = deque()
+        self.waiting: list[Sequence] = []
         self.num_preemptions = 0
+        self.num_prefix_queries = 0
+        self.num_prefix_hits = 0
+        self._numbers = itertools.count()
 
     @property
     def has_work(self) -> bool:
@@ -68,36 +81,54 @@ class Scheduler:
 
     def add(self, sequence: Sequence) -> None:
         """Queue a sequence that fits the pool when it is alone."""
-        self.waiting.append(sequence)
+        priority = sequence.priority if self.config.policy == "priority" else 0
+        sequence.order = (priority, next(self._numbers))
+        insort(self.waiting, sequence, key=_ORDER)
 
     def remove(self, sequence: Sequence) -> None:
         """Forget a sequence that is finished or aborted; its blocks are free at once."""
+        _take(self.running if sequence.block_table else self.waiting, sequence)
         self.blocks.release(sequence)
-        if sequence in self.running:
-            self.running.remove(sequence)
-        else:
-            self.waiting.remove(sequence)
 
     def schedule(self) -> list[ScheduledSequence]:
         """Choose the next step's work and give it its blocks. Empty only if there is no work."""
-        plan = _StepPlan(self.config.max_num_batched_tokens)
-        num_preemptions = self.num_preemptions
+        plan = StepPlan(self.config.max_num_batched_tokens)
         self._schedule_running(plan)
-        if self.num_preemptions == num_preemptions:
+        if not plan.preempted:
             self._admit_waiting(plan)
-        return [ScheduledSequence(sequence, count) for sequence, count in plan.counts.items()]
+        return plan.scheduled()
 
-    def _schedule_running(self, plan: _StepPlan) -> None:
+    def _schedule_running(self, plan: StepPlan) -> None:
+        """Decodes first, so that none waits for an older one's long prefill; then chunks."""
+        chunks = []
         for sequence in list(self.running):
-            if plan.budget == 0:
-                break
-            if sequence not in self.running:
-                continue
-            count = min(sequence.num_uncomputed_tokens, plan.budget)
-            if self._make_room(sequence, sequence.num_computed_tokens + count, plan):
-                plan.add(sequence, count)
+            if sequence.num_uncomputed_tokens > 1:
+                chunks.append(sequence)
+            else:
+                self._continue(sequence, plan)
+        for sequence in chunks:
+            self._continue(sequence, plan)
 
-    def _make_room(self, sequence: Sequence, num_tokens: int, plan: _StepPlan) -> bool:
+    def _continue(self, sequence: Sequence, plan: StepPlan) -> None:
+        count = self._num_tokens(sequence.num_uncomputed_tokens, plan)
+        if count == 0 or sequence in plan.preempted:
+            return
+        if self._make_room(sequence, sequence.num_computed_tokens + count, plan):
+            self._compute(sequence, count, plan)
+
+    def _compute(self, sequence: Sequence, count: int, plan: StepPlan) -> None:
+        """From here on it is sure that the step computes these tokens: who is planned is never preempted."""
+        plan.add(sequence, count)
+        self.blocks.publish(sequence, sequence.num_computed_tokens + count)
+
+    def _num_tokens(self, needed: int, plan: StepPlan) -> int:
+        """What a sequence that needs so many tokens may compute in this step."""
+        threshold = self.config.long_prefill_token_threshold
+        if 0 < threshold < needed and len(self.running) + len(self.waiting) > 1:
+            needed = threshold
+        return min(needed, plan.budget)
+
+    def _make_room(self, sequence: Sequence, num_tokens: int, plan: StepPlan) -> bool:
         """Preempt others until the sequence has its blocks; False if it was preempted itself."""
         while not self.blocks.can_grow(sequence, num_tokens):
             victim = self._victim()
@@ -108,65 +139,92 @@ class Scheduler:
         return True
 
     def _victim(self) -> Sequence:
-        """The newest that is not spared; if all are, the newest of all."""
-        candidates = [s for s in self.running if s.num_preemptions < MAX_PREEMPTIONS]
-        return (candidates or self.running)[-1]
+        """The last in order that may be preempted.
 
-    def _preempt(self, victim: Sequence, plan: _StepPlan) -> None:
-        plan.cancel(victim)
+        The one that has to grow may be, so there is one, and it is none that was planned before it.
+        """
+        return next(s for s in reversed(self.running) if s.num_preemptions < MAX_PREEMPTIONS)
+
+    def _preempt(self, victim: Sequence, plan: StepPlan) -> None:
+        assert victim not in plan.counts
+        plan.preempted.add(victim)
         self.blocks.release(victim)
-        self.running.remove(victim)
+        _take(self.running, victim)
         victim.num_computed_tokens = 0
         victim.num_preemptions += 1
         self.num_preemptions += 1
-        self.waiting.appendleft(victim)
+        insort(self.waiting, victim, key=_ORDER)
 
-    def _admit_waiting(self, plan: _StepPlan) -> None:
+    def _admit_waiting(self, plan: StepPlan) -> None:
         while self.waiting and plan.budget > 0 and len(self.running) < self.config.max_num_seqs:
-            sequence = self.waiting[0]
-            count = self._admissible_tokens(sequence, plan)
-            keep_free = self.config.watermark_blocks if self.running else 0
-            if count == 0 or not self.blocks.can_grow(sequence, sequence.num_tokens, keep_free=keep_free):
+            if not self._admit(self.waiting[0], plan):
                 return
-            self.running.append(self.waiting.popleft())
-            self.blocks.grow(sequence, sequence.num_tokens)
-            sequence.scheduled_ns = sequence.scheduled_ns or time.monotonic_ns()
-            plan.add(sequence, count)
 
-    def _admissible_tokens(self, sequence: Sequence, plan: _StepPlan) -> int:
+    def _admit(self, sequence: Sequence, plan: StepPlan) -> bool:
+        """Let the first in the queue run, if there is room."""
+        prefix = self.blocks.find_prefix(sequence)
+        count = self._admissible_tokens(sequence.num_tokens - len(prefix) * self.blocks.block_size, plan)
+        num_tokens = self._num_tokens_to_hold(sequence)
+        keep_free = self.config.watermark_blocks if self.running else 0
+        if count == 0 or not self.blocks.can_grow(sequence, num_tokens, prefix=prefix, keep_free=keep_free):
+            return False
+        _take(self.waiting, sequence)
+        insort(self.running, sequence, key=_ORDER)
+        self.blocks.take_over(sequence, prefix)
+        self.blocks.grow(sequence, num_tokens)
+        self._note_admission(sequence)
+        self._compute(sequence, count, plan)
+        return True
+
+    def _admissible_tokens(self, needed: int, plan: StepPlan) -> int:
         """Tokens that a waiting sequence may compute in this step; 0 if it has to wait for another."""
-        needed = sequence.num_uncomputed_tokens
         if self.config.enable_chunked_prefill:
-            return min(needed, plan.budget)
+            return self._num_tokens(needed, plan)
         return needed if needed <= plan.budget or not plan.counts else 0
+
+    def _num_tokens_to_hold(self, sequence: Sequence) -> int:
+        """For how many tokens a sequence gets blocks when it joins.
+
+        All known ones, so that a prefill never waits for memory in the middle. One that was preempted as
+        often as may be gets all it can ever need: it never has to grow, so it never has to go.
+        """
+        if sequence.num_preemptions < MAX_PREEMPTIONS:
+            return sequence.num_tokens
+        longest = min(sequence.max_num_tokens, self.config.max_model_len)
+        return max(sequence.num_tokens, longest - 1)  # the last token's keys and values are never stored
+
+    def _note_admission(self, sequence: Sequence) -> None:
+        """Count what the first look into the prefix cache found; later ones find its own blocks."""
+        if sequence.scheduled_ns:
+            return
+        sequence.scheduled_ns = time.monotonic_ns()
+        sequence.num_cached_tokens = sequence.num_computed_tokens
+        if self.blocks.enable_prefix_caching:
+            self.num_prefix_queries += sequence.num_tokens
+            self.num_prefix_hits += sequence.num_cached_tokens
 
     def check_invariants(self) -> None:
         """Raise ``AssertionError`` if the state contradicts itself. For tests; call between steps."""
         self.blocks.check_invariants([*self.running, *self.waiting])
         assert len(self.running) <= self.config.max_num_seqs, "too many sequences run"
         assert len({*self.running, *self.waiting}) == len(self.running) + len(self.waiting), "held twice"
+        for queue in (self.running, self.waiting):
+            assert queue == sorted(queue, key=_ORDER), "a queue is out of order"
         for sequence in self.running:
-            covered = len(sequence.block_table) * self.blocks.block_size
-            assert sequence.num_computed_tokens <= covered, f"{sequence} has tokens outside its blocks"
-            assert sequence.num_computed_tokens < sequence.num_tokens, f"{sequence} has nothing to compute"
+            self._check_running(sequence)
         for sequence in self.waiting:
             assert not sequence.block_table, f"{sequence} waits, but owns blocks"
             assert sequence.num_computed_tokens == 0, f"{sequence} waits, but counts computed tokens"
 
+    def _check_running(self, sequence: Sequence) -> None:
+        covered = len(sequence.block_table) * self.blocks.block_size
+        assert sequence.num_computed_tokens <= covered, f"{sequence} has tokens outside its blocks"
+        assert sequence.num_computed_tokens < sequence.num_tokens, f"{sequence} has nothing to compute"
+        assert sequence.num_preemptions <= MAX_PREEMPTIONS, f"{sequence} was preempted too often"
+        if sequence.num_preemptions == MAX_PREEMPTIONS:
+            assert covered >= self._num_tokens_to_hold(sequence), f"{sequence} would have to grow"
 
-class _StepPlan:
-    """The work chosen so far for a step, and what is left of its budget (never negative)."""
 
-    def __init__(self, budget: int) -> None:
-        self._max_budget = budget
-        self.counts: dict[Sequence, int] = {}
-
-    @property
-    def budget(self) -> int:
-        return max(0, self._max_budget - sum(self.counts.values()))
-
-    def add(self, sequence: Sequence, count: int) -> None:
-        self.counts[sequence] = count
-
-    def cancel(self, sequence: Sequence) -> None:
-        self.counts.pop(sequence, None)
+def _take(queue: list[Sequence], sequence: Sequence) -> None:
+    """Remove a sequence from an ordered queue."""
+    del queue[bisect_left(queue, sequence.order, key=_ORDER)]

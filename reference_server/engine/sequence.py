@@ -16,10 +16,16 @@ class Sequence:
     Attributes:
         request_id: Unique among live sequences.
         sampling: How its tokens are chosen.
+        cache_salt: Separates its blocks from those of sequences with another salt.
+        priority: As asked for; lower is served first, under the priority policy.
+        order: Its place among all sequences, from the scheduler: lower is served first.
         token_ids: Prompt, then output.
         num_prompt_tokens: How many of them are the prompt.
         num_computed_tokens: How many have their keys and values in the pool.
         block_table: Ids of the blocks that hold them, in order. Only grows, until all are freed.
+        block_keys: Keys of its full blocks, as far as they were needed.
+        num_published_blocks: Blocks at the front of the table that others may take over.
+        num_cached_tokens: Prompt tokens that another had computed before it was first scheduled.
         output_counts: How often each token is in the output.
         num_preemptions: How often its blocks were taken away.
         scheduled_ns: Monotonic time at which it was first scheduled, 0 before.
@@ -29,10 +35,16 @@ class Sequence:
     def __init__(self, request: EngineRequest) -> None:
         self.request_id = request.request_id
         self.sampling: SamplingParams = request.sampling
+        self.cache_salt = request.cache_salt
+        self.priority = request.priority
+        self.order = (0, 0)
         self.token_ids = list(request.prompt_token_ids)
         self.num_prompt_tokens = len(self.token_ids)
         self.num_computed_tokens = 0
         self.block_table: list[int] = []
+        self.block_keys: list[bytes] = []
+        self.num_published_blocks = 0
+        self.num_cached_tokens = 0
         self.output_counts: Counter[int] = Counter()
         self.num_preemptions = 0
         self.scheduled_ns = 0
@@ -47,6 +59,11 @@ class Sequence:
     def num_output_tokens(self) -> int:
         """Output so far."""
         return len(self.token_ids) - self.num_prompt_tokens
+
+    @property
+    def max_num_tokens(self) -> int:
+        """Prompt and output at its longest."""
+        return self.num_prompt_tokens + self.sampling.max_tokens
 
     @property
     def num_uncomputed_tokens(self) -> int:

@@ -14,8 +14,8 @@ from reference_server.attention import Attend, AttentionBackend, KVLayout, atten
 from reference_server.engine.batch import Batch, make_batch
 from reference_server.engine.block_manager import BlockManager
 from reference_server.engine.request import EngineRequest, SamplingParams
-from reference_server.engine.scheduler import ScheduledSequence
 from reference_server.engine.sequence import Sequence
+from reference_server.engine.step_plan import ScheduledSequence
 from reference_server.extensions import extension_names
 
 if TYPE_CHECKING:

@@ -56,6 +56,7 @@ class GenerationFields(BaseModel):
     truncation_side: Literal["left", "right"] = "left"
     stream: bool = False
     stream_options: StreamOptions | None = None
+    priority: int = Field(default=0, ge=-INT64, lt=INT64)
     cache_salt: str | None = Field(default=None, min_length=1, max_length=256)
     request_id: str | None = Field(default=None, max_length=256)
     return_token_ids: bool = False

@@ -95,7 +95,7 @@ async def running_api(echo: ModuleType, **options: Any) -> AsyncIterator[Api]:
         metrics=metrics,
         version="0.0.0",
     )
-    server = HttpServer(create_app(context, options.get("api_key")))
+    server = HttpServer(create_app(context, options.get("api_key"), dev_mode=options.get("dev_mode", False)))
     bound = bind("127.0.0.1", 0)
     serving = asyncio.create_task(server.listen(bound))
     await server.until_started(serving)

@@ -26,7 +26,9 @@ NUM_BLOCKS = 100
 class EchoEngine:
     """Says the prompt once and stops, or again and again with ``ignore_eos``."""
 
-    def __init__(self, max_model_len: int = 4096, step_s: float = 0.0) -> None:
+    def __init__(
+        self, max_model_len: int = 4096, step_s: float = 0.0, scheduling_policy: str = "fcfs"
+    ) -> None:
         self.info = EngineInfo(
             max_model_len=max_model_len,
             vocab_size=512,
@@ -35,6 +37,7 @@ class EchoEngine:
             block_size=16,
             dtype="float32",
             device="cpu",
+            scheduling_policy=scheduling_policy,
         )
         self._step_s = step_s
         self._running: dict[str, tuple[EngineRequest, int]] = {}
@@ -66,6 +69,9 @@ class EchoEngine:
         if self._running.pop(request_id, None) is None:
             return None
         return EngineOutput(request_id=request_id, finish_reason="abort")
+
+    def reset_prefix_cache(self) -> None:
+        pass
 
     def step(self) -> list[EngineOutput]:
         time.sleep(self._step_s)

@@ -69,8 +69,8 @@ def test_the_model_as_argument(served: list[ServerConfig]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--enable-prefix-caching"], "--enable-prefix-caching is not built yet: every prompt is computed"),
-        (["--no-enable-prefix-caching"], "--enable-prefix-caching is not built yet"),
+        (["--enable-lora"], "--enable-lora is not built yet: adapters are not served"),
+        (["--no-enable-lora"], "--enable-lora is not built yet"),
         (["--kv_cache_dtype", "fp8"], "--kv-cache-dtype is not built yet"),
         (["--tensor-parallel-size=2"], "--tensor-parallel-size is not built yet"),
         (["--max-num-seq", "3"], "--max-num-seq is no setting; did you mean --max-num-seqs?"),

@@ -1,0 +1,170 @@
+"""Random traffic through the scheduler over a pretended KV pool, with everything checked at every step.
+
+The pool remembers in each slot which tokens, after which, under which salt, were computed there. A step
+writes all its slots first; then each of its sequences must find in its blocks what it would have computed.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from reference_server.engine.block_manager import BlockManager
+from reference_server.engine.request import EngineRequest, SamplingParams
+from reference_server.engine.scheduler import MAX_PREEMPTIONS, Scheduler, SchedulerConfig
+from reference_server.engine.sequence import Sequence
+
+if TYPE_CHECKING:
+    from reference_server.engine.step_plan import ScheduledSequence
+
+MAX_LIVE = 30
+MAX_STEPS_TO_RUN_DRY = 200_000
+
+
+class PretendedPool:
+    """What lies in each slot of each block: a digest of the salt and of all tokens up to there."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._block_size = scheduler.blocks.block_size
+        self._slots = [[0] * self._block_size for _ in range(scheduler.blocks.num_blocks + 1)]
+        self._digests: dict[Sequence, list[int]] = {}
+
+    def compute(self, scheduled: list[ScheduledSequence]) -> None:
+        """Write all, then read all."""
+        written = [place for item in scheduled for place in self._write(item)]
+        assert len(set(written)) == len(written), "two sequences write to one slot"
+        assert not any(block == 0 for block, _ in written), "somebody writes to nobody's block"
+        for item in scheduled:
+            self._read(item)
+
+    def forget(self, sequence: Sequence) -> None:
+        """The sequence is gone; what it computed stays where it is."""
+        self._digests.pop(sequence, None)
+
+    def _write(self, item: ScheduledSequence) -> list[tuple[int, int]]:
+        sequence, digests = item.sequence, self._digests_of(item.sequence)
+        first = sequence.num_computed_tokens
+        places = []
+        for position in range(first, first + item.num_scheduled_tokens):
+            block, offset = sequence.block_table[position // self._block_size], position % self._block_size
+            self._slots[block][offset] = digests[position]
+            places.append((block, offset))
+        return places
+
+    def _read(self, item: ScheduledSequence) -> None:
+        digests = self._digests_of(item.sequence)
+        end = item.sequence.num_computed_tokens + item.num_scheduled_tokens
+        for index, start in enumerate(range(0, end, self._block_size)):
+            stop = min(start + self._block_size, end)
+            found = self._slots[item.sequence.block_table[index]][: stop - start]
+            assert found == digests[start:stop], f"{item.sequence} reads what is not its own"
+
+    def _digests_of(self, sequence: Sequence) -> list[int]:
+        digests = self._digests.setdefault(sequence, [])
+        for token_id in sequence.token_ids[len(digests) :]:
+            digests.append(hash((digests[-1] if digests else sequence.cache_salt, token_id)))
+        return digests
+
+
+class Fuzz:
+    """A random scheduler under random traffic: shared beginnings, salts, priorities, aborts, resets."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.scheduler = self._scheduler()
+        self.num_finished = 0
+        self._pool = PretendedPool(self.scheduler)
+        self._capacity = self.scheduler.config.max_model_len
+        self._texts = [[self.rng.randrange(2) for _ in range(self._capacity)] for _ in range(3)]
+        self._live: list[Sequence] = []
+
+    def run(self, num_steps: int) -> Fuzz:
+        """So many steps with arrivals, then until nothing is left."""
+        for number in range(num_steps):
+            if self.rng.random() < 0.4 and len(self._live) < MAX_LIVE:
+                self._live.append(self._sequence(number))
+                self.scheduler.add(self._live[-1])
+            if self._live and self.rng.random() < 0.02:
+                self._remove(self.rng.choice(self._live))
+            if self.rng.random() < 0.002:
+                self.scheduler.blocks.reset_prefix_cache()
+            self.step()
+        for _ in range(MAX_STEPS_TO_RUN_DRY):
+            if not self.scheduler.has_work:
+                break
+            self.step()
+        assert not self._live, f"{len(self._live)} sequences never end"
+        assert self.scheduler.blocks.num_free_blocks == self.scheduler.blocks.num_blocks
+        return self
+
+    def step(self) -> None:
+        """Schedule, pretend to compute, end what is at its end."""
+        had_work, before = self.scheduler.has_work, self.scheduler.num_preemptions
+        scheduled = self.scheduler.schedule()
+        assert bool(scheduled) == had_work, "a step without progress would never end"
+        assert self.scheduler.num_preemptions - before <= len(self._live)
+        self._check(scheduled)
+        self._pool.compute(scheduled)
+        for item in scheduled:
+            self._advance(item)
+        self.scheduler.check_invariants()
+
+    def _advance(self, item: ScheduledSequence) -> None:
+        sequence, samples = item.sequence, item.samples
+        sequence.num_computed_tokens += item.num_scheduled_tokens
+        if samples:
+            sequence.append(self.rng.randrange(2))
+            if sequence.num_output_tokens >= sequence.sampling.max_tokens:
+                self.num_finished += 1
+                self._remove(sequence)
+
+    def _check(self, scheduled: list[ScheduledSequence]) -> None:
+        """A step keeps its budget and computes only tokens that have blocks."""
+        config, counts = self.scheduler.config, [item.num_scheduled_tokens for item in scheduled]
+        assert all(count > 0 for count in counts)
+        alone = len(counts) == 1 and not config.enable_chunked_prefill
+        assert sum(counts) <= config.max_num_batched_tokens or alone
+        for item in scheduled:
+            sequence, end = item.sequence, item.sequence.num_computed_tokens + item.num_scheduled_tokens
+            assert end <= sequence.num_tokens
+            assert end <= len(sequence.block_table) * self.scheduler.blocks.block_size
+            assert sequence.num_cached_tokens < sequence.num_prompt_tokens, "the last token is computed"
+            assert sequence.num_preemptions <= MAX_PREEMPTIONS
+
+    def _remove(self, sequence: Sequence) -> None:
+        self._live.remove(sequence)
+        self.scheduler.remove(sequence)
+        self._pool.forget(sequence)
+
+    def _scheduler(self) -> Scheduler:
+        rng = self.rng
+        num_blocks, block_size = rng.randint(4, 60), rng.choice([1, 4, 16])
+        chunked = rng.random() < 0.7
+        config = SchedulerConfig(
+            max_num_seqs=rng.randint(1, 12),
+            max_num_batched_tokens=rng.randint(1, 64),
+            max_model_len=num_blocks * block_size,
+            enable_chunked_prefill=chunked,
+            long_prefill_token_threshold=rng.choice([0, 3, 10]) if chunked else 0,
+            policy=rng.choice(["fcfs", "priority"]),
+            watermark_blocks=rng.randint(0, 3),
+        )
+        caching = rng.random() < 0.8
+        return Scheduler(config, BlockManager(num_blocks, block_size, enable_prefix_caching=caching))
+
+    def _sequence(self, number: int) -> Sequence:
+        """One that fits the pool when it is alone. Three prompts in four share their beginning."""
+        rng, capacity = self.rng, self._capacity
+        length = rng.randint(1, max(1, capacity - 1) if rng.random() < 0.1 else max(1, capacity // 4))
+        shared = max(0, length - rng.randint(0, 8)) if rng.random() < 0.75 else 0
+        prompt = rng.choice(self._texts)[:shared] + [rng.randrange(2) for _ in range(length - shared)]
+        longest = max(1, capacity - length)
+        longest = min(8, longest) if rng.random() < 0.5 else longest
+        request = EngineRequest(
+            request_id=str(number),
+            prompt_token_ids=prompt,
+            sampling=SamplingParams(max_tokens=rng.randint(1, longest), seed=0),
+            priority=rng.randint(-2, 2),
+            cache_salt=rng.choice([None, None, "a", "b"]),
+        )
+        return Sequence(request)
