@@ -14,6 +14,7 @@ from scenarios.request import Arrival
 if TYPE_CHECKING:
     from harness.target import Target
     from scenarios.timeouts import Timeouts
+    from scenarios.tokenizers import TokenCounter
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,17 +42,26 @@ class Client:
         endpoint: Name of the endpoint, such as ``chat``.
         model: The model's name as the server knows it.
         timeouts: How long to wait for what.
+        counter: Counts the tokens of answers where the server doesn't say how many they are.
 
     Raises:
         TargetError: The address names another endpoint than ``endpoint``.
         EndpointError: There is no such endpoint.
     """
 
-    def __init__(self, target: Target, endpoint: str, model: str, timeouts: Timeouts) -> None:
+    def __init__(
+        self,
+        target: Target,
+        endpoint: str,
+        model: str,
+        timeouts: Timeouts,
+        counter: TokenCounter | None = None,
+    ) -> None:
         self.target = target
         self.endpoint = wire.endpoint(endpoint)
         self.model = model
         self.timeouts = timeouts
+        self.counter = counter
         self.transport = transport.choose(target, timeouts)
         self._path = target.path_of(self.endpoint.path)
         self._run_id = f"tokenpace-{secrets.token_hex(4)}"  # servers want ids that no other client has

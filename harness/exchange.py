@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from harness.output_tokens import output_tokens_of
 from harness.record import Record, TokenSource
 from harness.timeline import End, Timeline
 from harness.wire import Usage
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from harness.client import Client, Prepared
-    from harness.wire.answer import Answer
 
 
 class Exchange(Timeline):
@@ -62,7 +62,8 @@ class Exchange(Timeline):
         self.recorded: asyncio.Future[Record] | None = None
         if prepared.arrival.later:
             self.recorded = asyncio.get_running_loop().create_future()
-        self._decoder = Decoder(client.endpoint, keep_text or self.recorded is not None)
+        is_kept = keep_text or self.recorded is not None or client.counter is not None
+        self._decoder = Decoder(client.endpoint, is_kept)
 
     @property
     def has_reply(self) -> bool:
@@ -106,7 +107,7 @@ class Exchange(Timeline):
         answer, arrival = self._decoder.answer, self._prepared.arrival
         usage = answer.usage or Usage()
         counts, counts_exact = answer.chunk_tokens()
-        output_tokens, source = _output_tokens(answer, counts)
+        output_tokens, source = output_tokens_of(answer, counts, counts_exact, self._client.counter)
         is_exact = counts_exact or source is TokenSource.USAGE
         expected = _expected_tokens(arrival.sampling)
         outcome, detail, message = find(self, answer, output_tokens if is_exact else None, expected)
@@ -140,22 +141,12 @@ class Exchange(Timeline):
             conversation=arrival.conversation,
             turn=None if arrival.conversation is None else arrival.turn,
             num_turns=None if arrival.conversation is None else arrival.num_turns,
+            prompt_length=arrival.prompt.num_tokens,
         )
 
 
 def _since(stamp_ns: int | None, origin_ns: int) -> int | None:
     return None if stamp_ns is None else stamp_ns - origin_ns
-
-
-def _output_tokens(answer: Answer, counts: list[int]) -> tuple[int | None, TokenSource | None]:
-    said = None if answer.usage is None else answer.usage.completion_tokens
-    if said is not None and (said or not counts):  # a server that sent tokens and says 0 hasn't counted
-        return said, TokenSource.USAGE
-    if answer.has_token_ids:
-        return sum(counts), TokenSource.TOKEN_IDS
-    if counts:
-        return sum(counts), TokenSource.CHUNKS
-    return None, None
 
 
 def _expected_tokens(sampling: dict[str, Any]) -> int | None:

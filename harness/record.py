@@ -86,6 +86,8 @@ class Record(msgspec.Struct, kw_only=True):
         conversation: Number of the conversation it belongs to; None for a request by itself.
         turn: Its number among the turns of that conversation, from 1.
         num_turns: How many turns that conversation was to have.
+        prompt_length: Tokens of the prompt's own text as the scenario's tokenizer counted them before the
+            run; None where nobody did.
         prompt: Text of the prompt, kept for a few samples only.
         answer: Text of the answer, likewise.
     """
@@ -117,8 +119,16 @@ class Record(msgspec.Struct, kw_only=True):
     conversation: int | None = None
     turn: int | None = None
     num_turns: int | None = None
+    prompt_length: int | None = None
     prompt: str | None = None
     answer: str | None = None
+
+    @property
+    def output_is_estimate(self) -> bool:
+        """True where ``output_tokens`` was not counted by the server."""
+        if self.token_source is TokenSource.CHUNKS:
+            return not self.chunk_tokens_exact
+        return self.token_source is TokenSource.TOKENIZER
 
     @property
     def was_cut_off(self) -> bool:

@@ -110,6 +110,12 @@ class Answer:
             return None
         return "".join(text for text, kind in self._texts if kind is not _REASONING)
 
+    @property
+    def texts(self) -> list[str]:
+        """What was thought aloud, and what was said: those that aren't empty, where text was kept."""
+        thoughts = "".join(text for text, kind in self._texts or () if kind is _REASONING)
+        return [text for text in (thoughts, self.said) if text]
+
     def chunk_tokens(self) -> tuple[list[int], bool]:
         """Tokens in each chunk, and whether that is exact or assumed to be one each.
 

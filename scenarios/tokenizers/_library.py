@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import tokenizers
 
 _BATCH = 256
+_FEW = 4
+"""Fewer are not worth waking other threads for, least of all in the middle of a run."""
 
 
 class LibraryCounter(TokenCounter):
@@ -30,8 +32,13 @@ class LibraryCounter(TokenCounter):
         self._library = library
         self.name = name
 
+    def _encode(self, text: str) -> tokenizers.Encoding:
+        return self._library.encode(_well_formed(text), add_special_tokens=False)
+
     def count(self, texts: Sequence[str]) -> list[int]:
         """See ``TokenCounter``."""
+        if len(texts) < _FEW:
+            return [len(self._encode(text).ids) for text in texts]
         counts: list[int] = []
         for begin in range(0, len(texts), _BATCH):
             batch = [_well_formed(text) for text in texts[begin : begin + _BATCH]]
