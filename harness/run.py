@@ -117,7 +117,7 @@ async def run(
     name = await find_model(target, scenario.timeouts, model or scenario.model)
     if scenario.tokenizer == SERVER:
         schedule = await planned_by_server(scenario, target, name)
-    client = Client(target, scenario.endpoint, name, scenario.timeouts)
+    client = Client(target, scenario.endpoint, name, scenario.timeouts, scenario.local_counter())
     folder = ResultFolder.create(result_dir, scenario.name)
     manifest = _manifest(scenario, schedule, target, name)
     folder.save(manifest)
