@@ -45,6 +45,7 @@ class Timeline:
     """
 
     __slots__ = (
+        "_num_gathered",
         "connect_ns",
         "detail",
         "due_ns",
@@ -72,14 +73,24 @@ class Timeline:
         self.end_ns = 0
         self.detail = ""
         self.message = ""
+        self._num_gathered = 0
 
     def close(self, end: End, at_ns: int, detail: str = "", message: str = "") -> None:
         """Note how it ended. The first end holds."""
         if self.end is None:
             self.end, self.end_ns, self.detail, self.message = end, at_ns, detail, message
 
+    def keep(self, at_ns: int, data: bytes) -> None:
+        """Take the body bytes of a socket read."""
+        self.read_ns.append(at_ns)
+        self.reads.append(data)
+        self._num_gathered += len(data)
+        if self._num_gathered >= SLICE_BYTES:
+            self._num_gathered = 0
+            self.on_slice()
+
     def on_slice(self) -> None:
-        """Called by the transport each time about ``SLICE_BYTES`` have gathered."""
+        """Called each time about ``SLICE_BYTES`` have gathered."""
 
     def has_token(self) -> bool:
         """True once a token has come: then the idle timeout holds, no more that for the first token."""

@@ -21,7 +21,7 @@ import aiohttp
 import yarl
 from aiohttp.client_proto import ResponseHandler
 
-from harness.timeline import SLICE_BYTES, End
+from harness.timeline import End
 from harness.transport import REQUEST_ID, HttpRequest, Transport
 from harness.transport.failures import Failure, connect_failure, exchange_failure
 from harness.transport.watchdog import Watchdog
@@ -91,12 +91,12 @@ class StampingHandler(ResponseHandler):
         self.lost_by: BaseException | None = None
         self._timeline: Timeline | None = None
         self._body: StreamReader | None = None
-        self._gathered = self._now_ns = 0
+        self._now_ns = 0
 
     def set_response_params(self, **params: Any) -> None:  # noqa: ANN401 (aiohttp's own signature)
         """aiohttp calls this in the task of the request, right before it writes it."""
         super().set_response_params(**params)
-        self.last_read_ns = self._gathered = 0
+        self.last_read_ns = 0
         self._body = None
         attempt = _attempt.get()
         self._timeline = attempt.timeline
@@ -113,7 +113,7 @@ class StampingHandler(ResponseHandler):
         while body is not None and timeline is not None and body.exception() is None:
             if not (piece := body.read_nowait(-1)):
                 return
-            self._keep(now_ns, piece, timeline)
+            timeline.keep(now_ns, piece)
 
     def feed_data(self, data: Any, size: int = 0) -> None:  # noqa: ANN401 (aiohttp's own signature)
         """A response head is complete; its body will come through ``data[1]``."""
@@ -140,14 +140,6 @@ class StampingHandler(ResponseHandler):
         """The exchange is over."""
         self.is_reused = True
         self._timeline = self._body = None
-
-    def _keep(self, now_ns: int, data: bytes, timeline: Timeline) -> None:
-        timeline.read_ns.append(now_ns)
-        timeline.reads.append(data)
-        self._gathered += len(data)
-        if self._gathered >= SLICE_BYTES:
-            self._gathered = 0
-            timeline.on_slice()
 
 
 class AiohttpTransport(Transport):

@@ -8,7 +8,7 @@ import socket
 import time
 from typing import TYPE_CHECKING, cast
 
-from harness.timeline import SLICE_BYTES, End
+from harness.timeline import End
 from harness.transport.failures import exchange_failure
 from harness.transport.framing import framing_of
 from harness.transport.head import MAX_HEAD_BYTES, NotHttpError, parse_head
@@ -52,7 +52,6 @@ class Connection(asyncio.Protocol):
         self._framing: Framing | None = None
         self._head = bytearray()
         self._keeps_alive = False
-        self._gathered = 0
 
     def send(self, request: bytes, timeline: Timeline) -> asyncio.Future[Answered]:
         """Send a request and let what comes back fill ``timeline``; the future says when it is over."""
@@ -60,7 +59,7 @@ class Connection(asyncio.Protocol):
         self._over = over = asyncio.get_running_loop().create_future()
         self._timeline, self._framing = timeline, None
         self._head.clear()
-        self.last_read_ns = self._gathered = 0
+        self.last_read_ns = 0
         self.is_reusable = False
         timeline.sent_ns = time.monotonic_ns()
         num_written = self._write_now(request) if self._is_plain else 0
@@ -94,20 +93,21 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Stamp, unframe, keep. Called for every socket read."""
-        now_ns = time.monotonic_ns()
+        self.last_read_ns = now_ns = time.monotonic_ns()
         timeline, framing = self._timeline, self._framing
         if timeline is None:
             self.abort()
             return
-        self.last_read_ns = now_ns
         try:
             if framing is None:
                 self._take_head(data, now_ns, timeline)
-            else:
-                self._take_body(framing, data, now_ns, timeline)
+            elif body := framing.feed(data):
+                timeline.keep(now_ns, body)
         except NotHttpError as error:
             self._end(End.NOT_HTTP, now_ns, "framing", str(error))
             self.abort()
+        if framing is not None and framing.is_complete:
+            self._complete(framing, now_ns)
 
     def eof_received(self) -> None:
         """The server closed its side: the whole connection ends."""
@@ -149,24 +149,18 @@ class Connection(asyncio.Protocol):
         if coding != "identity":
             raise NotHttpError(f"a body with content-encoding {coding!r}, though only identity was accepted")
         self._framing = framing
-        rest = bytes(self._head)
+        body = framing.feed(bytes(self._head))
         self._head.clear()
-        self._take_body(framing, rest, now_ns, timeline)
-
-    def _take_body(self, framing: Framing, data: bytes, now_ns: int, timeline: Timeline) -> None:
-        body = framing.feed(data)
         if body:
-            timeline.read_ns.append(now_ns)
-            timeline.reads.append(body)
-            self._gathered += len(body)
-            if self._gathered >= SLICE_BYTES:
-                self._gathered = 0
-                timeline.on_slice()
+            timeline.keep(now_ns, body)
         if framing.is_complete:
-            self.is_reusable = self._keeps_alive and not framing.num_excess
-            self._end(End.COMPLETE, now_ns)
-            if not self.is_reusable:
-                self.abort()
+            self._complete(framing, now_ns)
+
+    def _complete(self, framing: Framing, now_ns: int) -> None:
+        self.is_reusable = self._keeps_alive and not framing.num_excess
+        self._end(End.COMPLETE, now_ns)
+        if not self.is_reusable:
+            self.abort()
 
     def _close(self, now_ns: int, error: Exception | None) -> None:
         """The connection is gone: find out what that means for the exchange."""

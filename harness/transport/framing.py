@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import re
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from harness.transport.head import Head
 
 _MAX_LINE_BYTES: Final = 8_192
+_MAX_SIZE_BYTES: Final = 10
 _SIZE_LINE: Final = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
 
 
@@ -113,12 +115,10 @@ class Chunked:
     def feed(self, data: bytes) -> bytes:
         """See ``Framing``."""
         if self._is_between:
-            cut = data.find(b"\r\n", 0, 10)
-            if cut > 0 and _is_whole(data, cut):  # most reads are
-                return data[cut + 2 : -2]
-        body = self._feed_pieces(data)
-        self._is_between = self._line is _Line.SIZE and not (self._held or self._left)
-        return body
+            line = _only_size_line(len(data))
+            if data.startswith(line) and data.endswith(b"\r\n"):
+                return data[len(line) : -2]  # one chunk, as in most reads
+        return self._feed_pieces(data)
 
     def _feed_pieces(self, data: bytes) -> bytes:
         data = self._held + data
@@ -126,9 +126,15 @@ class Chunked:
         pieces: list[bytes] = []
         at = 0
         while at < len(data) and not self.is_complete:
-            at = self._take_chunk(data, at, pieces) if self._left else self._take_line(data, at)
+            if self._left:
+                at = self._take_chunk(data, at, pieces)
+            elif self._line is _Line.SIZE and (end := _take_whole_chunks(data, at, pieces)) > at:
+                at = end
+            else:
+                at = self._take_line(data, at)
         if self.is_complete:
             self.num_excess += len(data) - at
+        self._is_between = self._line is _Line.SIZE and not self._held
         return b"".join(pieces)
 
     def _take_chunk(self, data: bytes, at: int, pieces: list[bytes]) -> int:
@@ -160,10 +166,30 @@ class Chunked:
             raise NotHttpError(f"a chunk size that is none: {line[:40]!r}")
 
 
-def _is_whole(data: bytes, cut: int) -> bool:
-    """True if ``data`` is exactly one chunk, its size line ending at ``cut``."""
+@functools.lru_cache(maxsize=4_096)
+def _only_size_line(num_bytes: int) -> bytes:
+    """How so many bytes begin if they are a single chunk; what no chunk begins with if they can't be."""
+    for num_digits in range(1, 16):
+        line = b"%x\r\n" % max(1, num_bytes - num_digits - 4)
+        if len(line) + len(b"\r\n") + int(line, 16) == num_bytes:
+            return line
+    return b"\n"
+
+
+def _size(line: bytes) -> int:
+    """The size that a line without an extension states; -1 for any other line."""
     try:
-        size = int(data[:cut], 16)
-    except ValueError:  # a chunk extension
-        return False
-    return size > 0 and cut + 4 + size == len(data) and data.endswith(b"\r\n")
+        return int(line, 16)
+    except ValueError:
+        return -1
+
+
+def _take_whole_chunks(data: bytes, at: int, pieces: list[bytes]) -> int:
+    """Put the whole chunks from ``at`` on into ``pieces``; returns where something else begins."""
+    while (cut := data.find(b"\r\n", at, at + _MAX_SIZE_BYTES)) > at:
+        end = cut + 2 + _size(data[at:cut])
+        if end < cut + 3 or data[end : end + 2] != b"\r\n":
+            break
+        pieces.append(data[cut + 2 : end])
+        at = end + 2
+    return at
