@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def write_histograms(snapshot: Snapshot, result: Result, path: Path) -> None:
     """One line for each series with samples, tagged ``ttft``, ``service_ttft``, ...
 
-    Values are microseconds, tokens, or thousandths of a token per second.
+    Values are microseconds, tokens, thousandths of a token per second, or two-thousandths of the whole.
 
     Raises:
         OSError: The file can't be written.

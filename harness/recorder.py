@@ -1,14 +1,14 @@
 """The metrics of measured requests in histograms: memory doesn't grow with tokens or requests.
 
 This is the one place where exact values become whole histogram units: microseconds, tokens, thousandths of a
-token per second.
+token per second, two-thousandths of the whole.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 import numpy as np
@@ -23,9 +23,13 @@ if TYPE_CHECKING:
 
     from harness.record import Record
     from harness.window import Window
+    from scenarios.token_deadlines import TokenDeadlines
 
-_STEP: Final = {Unit.NS: 1_000.0, Unit.TOKENS: 1.0, Unit.TOKENS_PER_SECOND: 0.001}
-"""One histogram unit in the metric's unit."""
+FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+
+_STEP: Final = {Unit.NS: 1_000.0, Unit.TOKENS: 1.0, Unit.TOKENS_PER_SECOND: 0.001, Unit.SHARE: 0.0005}
+"""One histogram unit in the metric's unit. Up to 2,000 units have a bucket each, hence that of shares."""
+_DUST: Final = 1e-9
 _NO_REQUEST: Final = "no request succeeded inside the measured window"
 
 
@@ -40,12 +44,17 @@ class Recorder:
     Args:
         window: What is measured.
         loop: ``open`` or ``closed``.
+        deadlines: Of tokens; None where none are stated: then what needs them is left out.
     """
 
-    def __init__(self, window: Window, loop: str) -> None:
+    def __init__(self, window: Window, loop: str, deadlines: TokenDeadlines | None = None) -> None:
         self.window = window
         self.loop = loop
-        self._columns = {series: Column(series) for series in all_series(loop)}
+        self._columns = {
+            series: Column(series, deadlines)
+            for series in all_series(loop)
+            if deadlines is not None or not metrics.metric(series.metric).needs_deadlines
+        }
         if loop != "open":
             self._columns.pop(Series("schedule_lag"))
         self._num_added = 0
@@ -107,12 +116,12 @@ class Column:
         num_unfit: Values beyond the histogram's range; a run with such a value can't be trusted.
     """
 
-    def __init__(self, series: Series) -> None:
+    def __init__(self, series: Series, deadlines: TokenDeadlines | None = None) -> None:
         self.series = series
         self.histogram = Histogram()
         self.missing: Counter[str] = Counter()
         self.num_unfit = 0
-        self._metric = metrics.metric(series.metric)
+        self._metric = metrics.metric(series.metric).under(deadlines)
         self._step = step(self._metric.unit)
         self._buffer: list[Values] = []
 
@@ -128,12 +137,16 @@ class Column:
         """Count what was taken."""
         if not self._buffer:
             return
-        exact: np.ndarray[Any, np.dtype[np.float64]] = np.concatenate(self._buffer, dtype=np.float64)
+        exact: FloatArray = np.concatenate(self._buffer, dtype=np.float64)
         self._buffer = []
-        units = np.rint(exact / self._step)
+        units = self._rounded(exact / self._step)
         fits = (units >= 0) & (units <= self.histogram.layout.highest)
         self.num_unfit += int(units.size - np.count_nonzero(fits))
         self.histogram.record_many(units[fits].astype(np.int64))
+
+    def _rounded(self, units: FloatArray) -> FloatArray:
+        """To the nearest; a share downwards, so that only all is all."""
+        return np.floor(units + _DUST) if self._metric.unit is Unit.SHARE else np.rint(units)
 
     @property
     def reason(self) -> str | None:

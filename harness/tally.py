@@ -99,6 +99,7 @@ class Tally:
             rules=self.rules,
             max_samples=self._scenario.samples,
             stall_limit_ns=self._scenario.stall_limit,
+            deadlines=self._scenario.token_deadlines,
         )
 
     def add(self, record: Record) -> None:

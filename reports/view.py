@@ -25,6 +25,7 @@ TITLES = {  # in the order in which tables show them
     "close_lag": "Close lag",
     "stall_max": "Longest stall",
     "output_rate_per_user": "Output rate per user",
+    "token_deadline_attainment": "Tokens in time",
     "output_tokens": "Output tokens",
     "prompt_tokens": "Prompt tokens",
     "request_rate": "Requests",

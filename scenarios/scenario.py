@@ -24,6 +24,7 @@ from scenarios.section import Section, fault
 from scenarios.suggestions import did_you_mean
 from scenarios.texts import Texts
 from scenarios.timeouts import Timeouts
+from scenarios.token_deadlines import TokenDeadlines
 from scenarios.tokenizer import SERVER, WORDS, Tokenizer
 from scenarios.tokenizers import TokenCounter, WordCounter, open_tokenizer
 
@@ -53,6 +54,7 @@ class Scenario(Section):
         thresholds: Objectives by metric, as k6 writes them: ``ttft: ["p95 < 500ms"]``.
         confidence: Of a PASS or a FAIL, between 0 and 1.
         stall_limit: A gap between tokens longer than this is a stall.
+        token_deadlines: When each token should be there, for ``token_deadline_attainment``.
         seed: Of all chance in the run.
         samples: How many prompts and answers are kept as text.
         tags: Free words that go into the result.
@@ -71,6 +73,7 @@ class Scenario(Section):
     thresholds: dict[str, Texts] = Field(default_factory=dict)
     confidence: Share = 0.95
     stall_limit: Duration = 1_000_000_000
+    token_deadlines: TokenDeadlines | None = None
     seed: int = Field(0, ge=0)
     samples: int = Field(3, ge=0)
     tags: dict[str, str] = Field(default_factory=dict)

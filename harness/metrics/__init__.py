@@ -24,7 +24,7 @@ import importlib
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from scenarios.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from harness.record import Record
+    from scenarios.token_deadlines import TokenDeadlines
 
 Values: TypeAlias = Sequence[float] | np.ndarray[Any, np.dtype[np.float64]]
 
@@ -42,6 +43,7 @@ class Unit(enum.StrEnum):
     NS = "ns"
     TOKENS = "tokens"
     TOKENS_PER_SECOND = "tokens/s"
+    SHARE = "share"
 
 
 class Missing(str):
@@ -78,18 +80,25 @@ class Metric(ABC):
         unit: Of its values.
         has_bases: Whether it exists on the response basis (from due) and the service basis (from sent).
         needs_stream: Whether an answer in one piece can't have it.
+        needs_deadlines: Whether it has values only in a scenario that states ``token_deadlines``.
         client_error: How far the harness's own lag moves it.
     """
 
     unit: ClassVar[Unit]
     has_bases: ClassVar[bool] = False
     needs_stream: ClassVar[bool] = False
+    needs_deadlines: ClassVar[bool] = False
     client_error: ClassVar[ClientError] = ClientError.STAMP
 
     @property
     def name(self) -> str:
         """The name of its file."""
         return type(self).__module__.rpartition(".")[2]
+
+    def under(self, deadlines: TokenDeadlines | None) -> Self:
+        """This metric in a scenario that states such deadlines."""
+        del deadlines
+        return self
 
     @abstractmethod
     def values(self, record: Record, start_ns: int) -> Values | Missing:

@@ -76,6 +76,7 @@ class Load:
             rules_from(scenario.thresholds),
             loop=scenario.outline().loop,
             streaming=wire.endpoint(scenario.endpoint).streaming,
+            deadlines=scenario.token_deadlines is not None,
         )
         pending = PendingRun(self, scenario, self._places.next())
         return pending if self._is_async else pending.wait()

@@ -95,7 +95,7 @@ def _of_percentile(rule: Rule, p: float, histogram: Histogram, confidence: float
 
 def count_beyond(rule: Rule, histogram: Histogram) -> int:
     """Number of values that miss the limit of a metric's rule, as the histogram's percentiles see them."""
-    limit = rule.limit / step(metrics.metric(rule.metric).unit)
+    limit = round(rule.limit / step(metrics.metric(rule.metric).unit), 9)
     up_to = math.ceil(limit) - 1 if rule.operator.strict == rule.operator.is_ceiling else math.floor(limit)
     over = histogram.count_over(up_to)
     return over if rule.operator.is_ceiling else histogram.n - over

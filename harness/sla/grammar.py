@@ -178,5 +178,11 @@ def _example(metric: str) -> str:
         "tokens": "'min >= 1'",
         "tokens/s": "'> 100 tokens/s'" if metric in UNITS else "'p5 >= 20 tokens/s'",
         "requests/s": "'>= 5/s'",
-        "share": "'< 1%'" if metric == "error_rate" else "'>= 95%'",
+        "share": _share_example(metric),
     }[UNITS.get(metric) or metrics.metric(metric).unit]
+
+
+def _share_example(metric: str) -> str:
+    if metric not in UNITS:
+        return "'p5 >= 90%'"
+    return "'< 1%'" if metric == "error_rate" else "'>= 95%'"

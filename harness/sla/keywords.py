@@ -71,7 +71,7 @@ def _part(name: str) -> tuple[str, str]:
 
 def _operator(key: str, statistic: str) -> str:
     metric, _ = parse_key(key)
-    if metric == "attainment" or statistic == "min":
+    if metric.endswith("attainment") or statistic == "min":
         return ">="
     unit = UNITS.get(metric) or metrics.metric(metric).unit
     return "<=" if unit in _SMALLER_IS_BETTER or statistic == "max" else ">="

@@ -14,13 +14,16 @@ if TYPE_CHECKING:
     from harness.sla.rule import Rule
 
 
-def demand_judgeable(rules: Iterable[Rule], *, loop: str, streaming: bool = True) -> None:
+def demand_judgeable(
+    rules: Iterable[Rule], *, loop: str, streaming: bool = True, deadlines: bool = False
+) -> None:
     """Refuse rules that no run of this kind could be judged by.
 
     Args:
         rules: All rules of the run.
         loop: ``open`` or ``closed``.
         streaming: Whether answers are asked for as streams.
+        deadlines: Whether the scenario states ``token_deadlines``.
 
     Raises:
         RuleError: One of them has no values in such a run.
@@ -31,6 +34,7 @@ def demand_judgeable(rules: Iterable[Rule], *, loop: str, streaming: bool = True
             _demand_objectives(rule, rules)
         else:
             _demand_values(rule, loop, streaming)
+            _demand_deadlines(rule, stated=deadlines)
 
 
 def _demand_objectives(rule: Rule, rules: tuple[Rule, ...]) -> None:
@@ -38,6 +42,14 @@ def _demand_objectives(rule: Rule, rules: tuple[Rule, ...]) -> None:
         raise RuleError(
             f"'{rule}': no objective says what a good request is; "
             "state one of single requests too, such as ttft: ['p99 < 500ms']"
+        )
+
+
+def _demand_deadlines(rule: Rule, *, stated: bool) -> None:
+    if metrics.metric(rule.metric).needs_deadlines and not stated:
+        raise RuleError(
+            f"'{rule}': the scenario doesn't say when tokens should be there; "
+            "give token_deadlines: {ttft: 500ms, tpot: 100ms}"
         )
 
 

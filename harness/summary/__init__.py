@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from harness.window import Window
     from reports.result import ClientHealth
     from scenarios.schedule import Schedule
+    from scenarios.token_deadlines import TokenDeadlines
 
 _MAX_TEXT: Final = 2_000
 _COUNTS: Final = ("_num_succeeded", "_num_failed", "_num_cut")
@@ -92,6 +93,7 @@ class Summarizer:
         rules: Objectives; those of single requests decide what counts for goodput.
         max_samples: How many prompts and answers to keep.
         stall_limit_ns: A gap between chunks longer than this is counted as a stall; None to count none.
+        deadlines: Of tokens; None where none are stated.
     """
 
     def __init__(
@@ -103,6 +105,7 @@ class Summarizer:
         rules: Iterable[Rule] = (),
         max_samples: int = 3,
         stall_limit_ns: int | None = None,
+        deadlines: TokenDeadlines | None = None,
     ) -> None:
         self._window = window
         self._loop = loop
@@ -112,9 +115,9 @@ class Summarizer:
         self._ended_ns = 0
         self._num_succeeded = self._num_failed = self._num_cut = 0
         self._pace = Pace()
-        self._recorder = Recorder(window, loop)
+        self._recorder = Recorder(window, loop, deadlines)
         self._throughput = Throughput(window)
-        self._attainment = Attainment(self._rules, loop)
+        self._attainment = Attainment(self._rules, loop, deadlines)
         self._slices = Slices(series_of("ttft", RESPONSE, loop))
         self._errors = ErrorTable()
         self._rows = RequestRows(loop)

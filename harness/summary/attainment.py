@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from harness.record import Record
     from harness.sla.rule import Rule
+    from scenarios.token_deadlines import TokenDeadlines
 
 _NO_OBJECTIVE = "no objective of single requests is stated"
 _NO_REQUEST = "no request was measured"
@@ -36,11 +37,11 @@ class Attainment(Counting):
 
     counted = ("num_hits", "num_misses", "num_failed", "num_unmeasurable", "num_cut", "_num_succeeded")
 
-    def __init__(self, rules: Iterable[Rule], loop: str) -> None:
+    def __init__(self, rules: Iterable[Rule], loop: str, deadlines: TokenDeadlines | None = None) -> None:
         self.num_hits = self.num_misses = self.num_failed = self.num_unmeasurable = self.num_cut = 0
         self._num_succeeded = 0
         self._objectives = [
-            (metric, rule.series(loop), rule)
+            (metric.under(deadlines), rule.series(loop), rule)
             for rule in rules
             if not rule.is_rate and isinstance(metric := metrics.metric(rule.metric), RequestMetric)
         ]

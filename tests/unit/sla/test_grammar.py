@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import metrics
-from harness.rates import UNITS
+from harness.rates import SHARE, UNITS
 from harness.sla.errors import RuleError
 from harness.sla.grammar import rule_from, rules_from
 from harness.sla.preconditions import demand_judgeable
@@ -102,7 +102,11 @@ def test_rules_keep_their_order_and_come_once() -> None:
 @pytest.mark.parametrize("name", library.names())
 def test_library_scenario_can_be_judged(name: str) -> None:
     scenario = load_scenario(name)
-    demand_judgeable(rules_from(scenario.thresholds), loop=scenario.schedule().loop)
+    demand_judgeable(
+        rules_from(scenario.thresholds),
+        loop=scenario.schedule().loop,
+        deadlines=scenario.token_deadlines is not None,
+    )
 
 
 @given(
@@ -115,9 +119,9 @@ def test_written_rule_reads_back(metric: str, statistic: str, operator: Operator
     p = float(statistic[1:]) if statistic[0] == "p" else None
     parsed = Statistic("percentile" if p else statistic, p)
     basis = "service" if metrics.metric(metric).has_bases else None
-    rule = Rule(
-        metric=metric, basis=basis, statistic=parsed, operator=operator, limit=float(limit % 10**9 + 1)
-    )
+    is_share = metrics.metric(metric).unit == SHARE
+    value = (limit % 999 + 1) / 1_000 if is_share else float(limit % 10**9 + 1)
+    rule = Rule(metric=metric, basis=basis, statistic=parsed, operator=operator, limit=value)
     assert rule_from(rule.key, rule.condition) == rule
 
 
