@@ -17,13 +17,13 @@ def environment() -> dict[str, Any]:
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "platform": platform.platform(),
         "cpu": _cpu_model(),
-        "num_cpus": _num_cpus(),
+        "num_cpus": num_cpus(),
         "load_average": [round(load, 2) for load in os.getloadavg()],
         "packages": {name: found for name in PACKAGES if (found := _version(name))},
     }
 
 
-def _num_cpus() -> int:
+def num_cpus() -> int:
     """The CPUs that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -31,6 +31,8 @@ class LocalLoad:
         journal_path: The journal, new.
         stop: Set it to end the load now.
         samples: So many requests, the first ones, keep prompt and answer as text.
+        facts: Filled while the load goes on; new ones by default.
+        brake: Ends the sending early; the one of the schedule's limits by default.
     """
 
     def __init__(
@@ -41,6 +43,9 @@ class LocalLoad:
         journal_path: Path,
         stop: asyncio.Event,
         samples: int,
+        *,
+        facts: LoadFacts | None = None,
+        brake: Brake | None = None,
     ) -> None:
         self._schedule = schedule
         self._client = client
@@ -48,8 +53,8 @@ class LocalLoad:
         self._journal_path = journal_path
         self._stop = stop
         self._samples = samples
-        self._facts = LoadFacts()
-        self._brake = Brake(schedule.stop, self._facts)
+        self._facts = facts or LoadFacts()
+        self._brake = brake or Brake(schedule.stop, self._facts)
         self._probe = HealthProbe(client.transport.receive_delays, self._facts)
         self._view = LiveView()
 
@@ -57,10 +62,6 @@ class LocalLoad:
     def started_ns(self) -> int:
         """Monotonic time of the start; 0 before it."""
         return self._facts.started_ns
-
-    def drain(self, reason: str) -> None:
-        """Send nothing more for that reason; what is in flight has the grace period."""
-        self._brake.pull(reason)
 
     async def run(self, start_ns: int | None = None) -> None:
         """Send all of it.

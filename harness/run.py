@@ -17,7 +17,6 @@ from harness.environment import environment
 from harness.errors import JournalError
 from harness.histogram_log import write_histograms
 from harness.interruption import Interruption
-from harness.journal import read_journal
 from harness.local_load import LocalLoad
 from harness.observer import Observer
 from harness.preflight import find_model
@@ -30,6 +29,10 @@ from harness.target import Target
 from harness.telemetry.log import read_telemetry
 from harness.telemetry.scraper import Scraper
 from harness.window import window_of
+from harness.workers.crew import Crew
+from harness.workers.crew_size import crew_size
+from harness.workers.journals import read_records
+from harness.workers.messages import Address
 from reports import formats
 from reports.result import Result, Verdict, save
 from scenarios.tokenizer import SERVER
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from harness.errors import HarnessError
     from harness.record import Record
     from harness.result_folder import Checkpoint
+    from harness.workers.crew_size import Asked
     from reports.progress import Progress
     from scenarios.scenario import Scenario
     from scenarios.schedule import Schedule
@@ -71,7 +75,7 @@ class Run:
     @property
     def records(self) -> Iterator[Record]:
         """Every request, read from the journal in the order of their ends."""
-        return read_journal(self.folder.journal_path)
+        return read_records(self.folder.journal_path)
 
 
 async def run(
@@ -87,6 +91,7 @@ async def run(
     reports: Collection[str] | None = None,
     progress: Progress | None = None,
     telemetry: bool = True,
+    workers: Asked = 1,
 ) -> Run:
     """Send a scenario, judge it, leave a result folder.
 
@@ -102,6 +107,7 @@ async def run(
         reports: Names of the reports to write; all by default.
         progress: Shows how the run stands, already entered.
         telemetry: Whether to read the server's own metrics while the run goes on.
+        workers: Processes that send the load: a number, or ``auto``. One is this process itself.
 
     Raises:
         ScenarioError: The scenario or an objective can't be used. Nothing was sent.
@@ -112,17 +118,36 @@ async def run(
         formats.get(report_name)
     rules = rules_from(scenario.thresholds)
     schedule = scenario.outline() if scenario.tokenizer == SERVER else scenario.schedule()
-    demand_judgeable(rules, loop=schedule.loop, streaming=wire.endpoint(scenario.endpoint).streaming)
+    demand_judgeable(
+        rules,
+        loop=schedule.loop,
+        streaming=wire.endpoint(scenario.endpoint).streaming,
+        deadlines=scenario.token_deadlines is not None,
+    )
     target = Target.parse(base_url, api_key=api_key, headers=headers, verify=verify, proxy=proxy)
     name = await find_model(target, scenario.timeouts, model or scenario.model)
     if scenario.tokenizer == SERVER:
         schedule = await planned_by_server(scenario, target, name)
     client = Client(target, scenario.endpoint, name, scenario.timeouts, scenario.local_counter())
+    num_workers, worker_notes = crew_size(workers, schedule)
     folder = ResultFolder.create(result_dir, scenario.name)
-    manifest = _manifest(scenario, schedule, target, name)
+    manifest = _manifest(scenario, schedule, target, name, worker_notes)
     folder.save(manifest)
     tally, interruption = Tally(manifest), Interruption()
-    load = LocalLoad(schedule, client, tally, folder.journal_path, interruption.stop, scenario.samples)
+    load: LocalLoad | Crew
+    if num_workers == 1:
+        load = LocalLoad(
+            schedule, client, tally, folder.journal_path, interruption.stop, samples=scenario.samples
+        )
+    else:
+        address = Address(
+            address=base_url,
+            api_key=api_key,
+            headers=dict(headers or {}),
+            verify=verify if isinstance(verify, bool) else str(verify),
+            proxy=proxy,
+        )
+        load = Crew(schedule, num_workers, manifest, address, tally, folder.journal_path, interruption.stop)
     async with contextlib.AsyncExitStack() as at_end:
         at_end.push_async_callback(client.close)
         if telemetry:
@@ -141,13 +166,13 @@ def report(folder: ResultFolder, reports: Collection[str] | None = None) -> Run:
     """
     manifest = folder.manifest()
     tally = Tally(manifest)
-    for record in read_journal(folder.journal_path):
+    for record in read_records(folder.journal_path):
         tally.add(record)
     return _conclude(folder, manifest, tally, folder.checkpoint(), reports)
 
 
 async def _send(
-    load: LocalLoad,
+    load: LocalLoad | Crew,
     observer: Observer,
     interruption: Interruption,
     folder: ResultFolder,
@@ -164,7 +189,9 @@ async def _send(
     return observer.checkpoint(finished=fault is None), fault
 
 
-def _manifest(scenario: Scenario, schedule: Schedule, target: Target, model: str) -> Manifest:
+def _manifest(
+    scenario: Scenario, schedule: Schedule, target: Target, model: str, notes: tuple[str, ...]
+) -> Manifest:
     return Manifest(
         tool_version=__version__,
         scenario=scenario.to_mapping(),
@@ -174,7 +201,7 @@ def _manifest(scenario: Scenario, schedule: Schedule, target: Target, model: str
         loop=schedule.loop,
         capped=schedule.max_in_flight is not None,
         window=window_of(schedule),
-        notes=(*schedule.notes, *target.notes),
+        notes=(*schedule.notes, *target.notes, *notes),
         environment=environment(),
     )
 
@@ -187,7 +214,7 @@ def _conclude(
     reports: Collection[str] | None,
     fault: HarnessError | None = None,
 ) -> Run:
-    tally.settle(read_journal(folder.journal_path))
+    tally.settle(read_records(folder.journal_path))
     result, snapshot = Conclusion(manifest, tally).draw(checkpoint, read_telemetry(folder.telemetry_path))
     written: dict[str, Path] = {}
     try:

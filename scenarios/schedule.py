@@ -25,6 +25,12 @@ class StopLimits(msgspec.Struct, frozen=True, kw_only=True):
     in_flight: int | None = None
     saturation_after_ns: int | None = None
 
+    @property
+    def is_any(self) -> bool:
+        """Whether there is a limit at all."""
+        limits = (self.error_share, self.in_flight, self.saturation_after_ns)
+        return any(limit is not None for limit in limits)
+
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     """Arrivals in order, with the limits of the run.

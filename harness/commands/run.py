@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 @click.option(
     "--report", "reports", multiple=True, metavar="NAME", help="Write only this report; may be repeated."
 )
+@click.option(
+    "--workers",
+    default="1",
+    metavar="N",
+    help="Processes that send the load; auto: one for each CPU but one. By default 1.",
+)
 @click.option("--no-telemetry", is_flag=True, help="Don't read the server's own metrics meanwhile.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 @usage_errors
@@ -58,6 +64,7 @@ def _run(
     output: Path | None,
     reports: tuple[str, ...],
     no_telemetry: bool,
+    workers: str,
     quiet: bool,
     **target: Any,  # noqa: ANN401 (click's)
 ) -> Run:
@@ -65,6 +72,7 @@ def _run(
 
     from harness import event_loop
     from harness.run import run
+    from harness.workers.crew_size import asked_from
     from reports.progress import progress
 
     with progress(Console(stderr=True), quiet=quiet) as display:
@@ -77,6 +85,7 @@ def _run(
                 reports=reports or None,
                 progress=display,
                 telemetry=not no_telemetry,
+                workers=asked_from(workers),
                 **target,
             )
         )

@@ -35,18 +35,11 @@ class Brake:
 
     def begun(self) -> None:
         """A request was begun."""
-        limit = self._limits.in_flight
-        if limit is not None and self._facts.in_flight >= limit:
-            self.pull(f"{limit} requests were in flight (stop.in_flight)")
+        self.pull(too_many_in_flight(self._limits, self._facts.in_flight))
         if self._saturation is not None:
-            self._look(self._saturation)
-
-    def _look(self, saturation: Saturation) -> None:
-        now_ns = time.monotonic_ns() - self._facts.started_ns
-        saturation.begun(now_ns)
-        reason = saturation.look(now_ns)
-        if reason is not None:
-            self.pull(reason)
+            now_ns = self.now_ns()
+            self._saturation.begun(now_ns)
+            self.pull(self._saturation.look(now_ns))
 
     def ended(self, record: Record) -> None:
         """A request has ended. One that was cut or cancelled says nothing of the server."""
@@ -54,17 +47,29 @@ class Brake:
             self._saturation.ended(record)
         self._num_failed += record.outcome.failed
         self._num_ended += record.outcome.failed or record.outcome.succeeded
-        limit = self._limits.error_share
-        if limit is None or self._num_ended < self._limits.min_ended:
-            return
-        if self._num_failed > limit * self._num_ended:
-            self.pull(
-                f"{self._num_failed} of {self._num_ended} requests had failed "
-                f"(stop.error_share {100 * limit:g} %)"
-            )
+        self.pull(too_many_failed(self._limits, self._num_failed, self._num_ended))
 
-    def pull(self, reason: str) -> None:
-        """End the sending for that reason; the first reason holds."""
-        if not self.pulled.done():
+    def now_ns(self) -> int:
+        """Since the start."""
+        return time.monotonic_ns() - self._facts.started_ns
+
+    def pull(self, reason: str | None) -> None:
+        """End the sending for that reason, None for no reason; the first one holds."""
+        if reason is not None and not self.pulled.done():
             self._facts.stop_reason = reason
             self.pulled.set_result(None)
+
+
+def too_many_in_flight(limits: StopLimits, in_flight: int) -> str | None:
+    """Why so many requests in flight end a load; None where they don't."""
+    if limits.in_flight is None or in_flight < limits.in_flight:
+        return None
+    return f"{limits.in_flight} requests were in flight (stop.in_flight)"
+
+
+def too_many_failed(limits: StopLimits, num_failed: int, num_ended: int) -> str | None:
+    """Why so many failures end a load; None where they don't."""
+    share = limits.error_share
+    if share is None or num_ended < limits.min_ended or num_failed <= share * num_ended:
+        return None
+    return f"{num_failed} of {num_ended} requests had failed (stop.error_share {100 * share:g} %)"

@@ -17,7 +17,8 @@ alarm, so that all looks together spend no more than alpha.
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Any, Final
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -25,6 +26,8 @@ from harness.metrics import Missing, metric
 from harness.steady_state import chance_of_growth
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from harness.record import Record
     from harness.steady_state import FloatArray
 
@@ -36,6 +39,35 @@ MIN_GROWTH: Final = 5
 _MIN_PER_BATCH: Final = 3
 _LOOK_EVERY: Final = 0.1
 _BIN_NS: Final = 100_000_000
+
+
+Bin: TypeAlias = tuple[int, int, int, float]
+"""A tenth of a second: its number, the growth of the requests in flight, number and sum of waits in ns."""
+
+
+class Bins:
+    """Takes what is begun and what has ended, for a ``Saturation`` elsewhere that sees the whole load."""
+
+    def __init__(self) -> None:
+        self._bins: defaultdict[int, list[float]] = defaultdict(lambda: [0, 0, 0.0])
+
+    def begun(self, at_ns: int) -> None:
+        """A request was begun, so long after the start."""
+        self._bins[at_ns // _BIN_NS][0] += 1
+
+    def ended(self, record: Record) -> None:
+        """A request has ended."""
+        values, wait_ns = self._bins[record.done_ns // _BIN_NS], _wait_ns(record)
+        values[0] -= 1
+        if wait_ns is not None:
+            values[1] += 1
+            values[2] += wait_ns
+
+    def take(self) -> list[Bin]:
+        """All that came since the last time."""
+        bins = [(place, int(step), int(num), sum_ns) for place, (step, num, sum_ns) in self._bins.items()]
+        self._bins.clear()
+        return bins
 
 
 class Saturation:
@@ -64,6 +96,14 @@ class Saturation:
         if wait_ns is not None:
             self._num_waits[place] += 1
             self._waits_ns[place] += wait_ns
+
+    def merge(self, bins: Iterable[Bin]) -> None:
+        """Take what ``Bins`` took."""
+        for place, step, num_waits, sum_ns in bins:
+            self._bin(place * _BIN_NS)
+            self._steps[place] += step
+            self._num_waits[place] += num_waits
+            self._waits_ns[place] += sum_ns
 
     def _bin(self, at_ns: int) -> int:
         place = at_ns // _BIN_NS

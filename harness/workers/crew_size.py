@@ -1,0 +1,68 @@
+"""How many workers a run gets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from harness.environment import num_cpus
+from harness.errors import HarnessError
+from harness.workers.shares import most_workers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scenarios.schedule import Schedule
+
+AUTO: Final = "auto"
+MAX_WORKERS: Final = 256
+
+Asked: TypeAlias = int | Literal["auto"]
+"""A number of workers, or ``auto``: one for each CPU but one, which is left to everything else."""
+
+
+class WorkersError(HarnessError, ValueError):
+    """So many workers can't be had."""
+
+
+def asked_from(text: str) -> Asked:
+    """What ``text`` asks for.
+
+    Raises:
+        WorkersError: It is neither ``auto`` nor a number of workers.
+    """
+    if text == AUTO:
+        return AUTO
+    if not text.isascii() or not text.isdigit():
+        raise WorkersError(f"workers: {text!r} is no number; give 1 or more, or auto")
+    return int(text)
+
+
+def crew_size(asked: Asked, schedule: Schedule) -> tuple[int, tuple[str, ...]]:
+    """The number of workers, and what a reader of the report must know of it.
+
+    Raises:
+        WorkersError: The number is out of range.
+    """
+    wanted = max(1, num_cpus() - 1) if asked == AUTO else asked
+    if not 1 <= wanted <= MAX_WORKERS:
+        raise WorkersError(f"workers: {wanted} is out of range; give 1 to {MAX_WORKERS}, or auto")
+    size = min(wanted, most_workers(schedule) or wanted)
+    return size, tuple(_notes(wanted, size, schedule))
+
+
+def _notes(wanted: int, size: int, schedule: Schedule) -> Iterator[str]:
+    if size < wanted:
+        yield f"{_workers(size)} instead of {wanted}: the load has no more to do at a time"
+    if size > 1:
+        yield f"sent by {size} workers; times of the client's health are those of the worst of them"
+    if size > num_cpus():
+        yield f"{size} workers share {num_cpus()} CPUs, so they hold each other up: give --workers auto"
+    if size > 1 and schedule.max_in_flight is not None:
+        yield (
+            f"the cap of {schedule.max_in_flight} requests in flight is shared out among the workers: a "
+            "request may wait in one while another has room"
+        )
+
+
+def _workers(number: int) -> str:
+    return "1 worker" if number == 1 else f"{number} workers"

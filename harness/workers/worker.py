@@ -1,0 +1,121 @@
+"""A worker: sends its share of a load and says how it goes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import os
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from harness.client import Client
+from harness.drivers import LoadFacts
+from harness.errors import HarnessError
+from harness.local_load import LocalLoad
+from harness.tally import Tally
+from harness.target import Target
+from harness.workers.channel import Channel
+from harness.workers.limits import ShareBrake
+from harness.workers.messages import Beat, Cut, Done, Drain, Failed, Order, Ready, Start
+from harness.workers.shares import share_of
+from scenarios.errors import ScenarioError
+from scenarios.scenario import scenario_from
+
+if TYPE_CHECKING:
+    import socket
+
+ORPHAN_S: Final = 5.0
+"""A worker whose run is gone ends within this time, whatever it waits for."""
+
+
+async def work(connected: socket.socket) -> None:
+    """Do what comes over the connection, until it is done or nobody listens any more."""
+    channel = await Channel.open(connected)
+    try:
+        order = await channel.receive()
+        if isinstance(order, Order):
+            await _Worker(order, channel).run()
+    except (HarnessError, ScenarioError) as error:
+        await channel.send(Failed(message=str(error)))
+    except Exception as error:  # noqa: BLE001 (told to the run's process, which is the one that can end the run)
+        traceback.print_exc()
+        await channel.send(Failed(message=f"{type(error).__name__}: {error}"))
+    finally:
+        await channel.close()
+
+
+class _Worker:
+    def __init__(self, order: Order, channel: Channel) -> None:
+        manifest, address = order.manifest, order.address
+        self._order = order
+        self._channel = channel
+        self._stop = asyncio.Event()
+        scenario = scenario_from(manifest.scenario)
+        target = Target.parse(
+            address.address,
+            api_key=address.api_key,
+            headers=address.headers,
+            verify=address.verify,
+            proxy=address.proxy,
+        )
+        self._client = Client(target, scenario.endpoint, manifest.model, scenario.timeouts)
+        self._tally = Tally(manifest)
+        schedule = share_of(scenario.schedule(), order.worker, order.num_workers)
+        journal = Path(order.journal)
+        facts = LoadFacts()
+        self._brake = ShareBrake(schedule.stop, facts)
+        self._load = LocalLoad(
+            schedule,
+            self._client,
+            self._tally,
+            journal,
+            self._stop,
+            scenario.samples,
+            facts=facts,
+            brake=self._brake,
+        )
+
+    async def run(self) -> None:
+        """Wait for the start, send, and tell how it went."""
+        gc.collect()
+        gc.freeze()  # so that the collection at the start, which does the same, takes no time
+        await self._channel.send(Ready())
+        start = await self._channel.receive()
+        if not isinstance(start, Start):
+            return
+        async with contextlib.AsyncExitStack() as at_end:
+            at_end.push_async_callback(self._client.close)
+            for task in (self._listen(), self._beat()):
+                at_end.push_async_callback(_cancel, asyncio.ensure_future(task))
+            fault = await self._send(start.at_ns)
+        done = Done(status=self._load.status(), part=self._tally.part(), fault=fault)
+        await self._channel.send(done)
+
+    async def _send(self, start_ns: int) -> str | None:
+        try:
+            await self._load.run(start_ns)
+        except HarnessError as error:
+            return str(error)
+        return None
+
+    async def _listen(self) -> None:
+        """Do what the run's process says, and end when it is gone."""
+        while (message := await self._channel.receive()) is not None:
+            if isinstance(message, Drain):
+                self._brake.pull(message.reason)
+            elif isinstance(message, Cut):
+                self._stop.set()
+        self._stop.set()
+        asyncio.get_running_loop().call_later(ORPHAN_S, os._exit, 1)
+
+    async def _beat(self) -> None:
+        while True:
+            await self._channel.send(Beat(status=self._load.status(), bins=self._brake.take()))
+            await asyncio.sleep(self._order.beat_s)
+
+
+async def _cancel(task: asyncio.Future[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
