@@ -1,13 +1,13 @@
-"""Where the beginning of a run ends and its steady part begins."""
+"""Where the beginning of a run ends and its steady part begins.
+
+scipy takes a second to be imported, which a process that only counts need not wait: so where it is used.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.stats import norm as normal
-from scipy.stats import t as student
-from scipy.stats import theilslopes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,6 +79,8 @@ def trend(values: Sequence[float] | FloatArray) -> Trend | None:
     Args:
         values: In order of time.
     """
+    from scipy.stats import norm as normal
+
     array = np.asarray(values, np.float64)
     if array.size < MIN_BATCHES * BATCH:
         return None
@@ -93,6 +95,8 @@ def trend(values: Sequence[float] | FloatArray) -> Trend | None:
 
 def chance_of_growth(steps: FloatArray) -> float:
     """How likely such steps would be, or clearer ones, if they were 0 on average: Student's t, one-sided."""
+    from scipy.stats import t as student
+
     deviation = float(np.std(steps, ddof=1))
     if not deviation:
         return 0.0 if steps.mean() > 0 else 1.0
@@ -101,6 +105,8 @@ def chance_of_growth(steps: FloatArray) -> float:
 
 def _batched(values: FloatArray, most: int) -> tuple[FloatArray, float, float]:
     """Batch means, their slope a batch, and the correlation of neighbours that is left, at least 0."""
+    from scipy.stats import theilslopes
+
     for num in range(most, MIN_BATCHES - 1, -1):
         means = values[: values.size // num * num].reshape(num, -1).mean(axis=1)
         slope = float(theilslopes(means).slope)
