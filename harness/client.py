@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from harness import transport, wire
-from harness.transport import HttpRequest
+from harness.transport import REQUEST_ID, HttpRequest
 from scenarios.request import Arrival
 
 if TYPE_CHECKING:
@@ -64,7 +64,9 @@ class Client:
         self.counter = counter
         self.transport = transport.choose(target, timeouts)
         self._path = target.path_of(self.endpoint.path)
-        self._run_id = f"tokenpace-{secrets.token_hex(4)}"  # servers want ids that no other client has
+        self._run_id: str | None = f"tokenpace-{secrets.token_hex(4)}"  # that no other client has
+        if REQUEST_ID.lower() in {name.lower() for name in target.headers}:
+            self._run_id = None
 
     def prepare(self, arrival: Arrival) -> Prepared:
         """Put an arrival into bytes.
@@ -74,7 +76,7 @@ class Client:
         """
         body = self.endpoint.body(arrival, self.model)
         accept = "text/event-stream" if self.endpoint.streaming else "application/json"
-        request_id = f"{self._run_id}-{arrival.index}"
+        request_id = None if self._run_id is None else f"{self._run_id}-{arrival.index}"
         return Prepared(arrival=arrival, request=HttpRequest("POST", self._path, body, accept, request_id))
 
     async def close(self) -> None:

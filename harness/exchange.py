@@ -12,6 +12,7 @@ from harness.wire import Usage
 from harness.wire.decoding import Decoder
 from harness.wire.error_text import one_line
 from harness.wire.outcome import find
+from harness.wire.server_id import server_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,6 +143,8 @@ class Exchange(Timeline):
             turn=None if arrival.conversation is None else arrival.turn,
             num_turns=None if arrival.conversation is None else arrival.num_turns,
             prompt_length=arrival.prompt.num_tokens,
+            request_id=self._prepared.request.request_id,
+            server_id=server_id(self._decoder.first),
         )
 
 

@@ -88,6 +88,8 @@ class Record(msgspec.Struct, kw_only=True):
         num_turns: How many turns that conversation was to have.
         prompt_length: Tokens of the prompt's own text as the scenario's tokenizer counted them before the
             run; None where nobody did.
+        request_id: What was sent as ``X-Request-Id``, by which logs of servers can be searched.
+        server_id: The ``id`` that the server gave its answer.
         prompt: Text of the prompt, kept for a few samples only.
         answer: Text of the answer, likewise.
     """
@@ -120,6 +122,8 @@ class Record(msgspec.Struct, kw_only=True):
     turn: int | None = None
     num_turns: int | None = None
     prompt_length: int | None = None
+    request_id: str | None = None
+    server_id: str | None = None
     prompt: str | None = None
     answer: str | None = None
 

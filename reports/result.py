@@ -167,12 +167,14 @@ class ErrorClass(msgspec.Struct, frozen=True, kw_only=True):
         detail: The sub-class: HTTP status, which timeout; empty where there is none.
         count: How many.
         sample: One message, secrets masked, at most 500 characters.
+        request_id: ``X-Request-Id`` of the request of that message, for a look into the server's log.
     """
 
     outcome: str
     detail: str
     count: int
     sample: str
+    request_id: str | None = None
 
 
 class TimePoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -219,6 +221,7 @@ class RequestRow(msgspec.Struct, frozen=True, kw_only=True):
         e2e: Response end-to-end time, ns.
         schedule_lag: sent - due, ns, None in a closed loop.
         message: The error's message, empty for ``ok``.
+        request_id: Of a failure, what was sent as ``X-Request-Id``.
     """
 
     index: int
@@ -233,6 +236,7 @@ class RequestRow(msgspec.Struct, frozen=True, kw_only=True):
     e2e: int | None = None
     schedule_lag: int | None = None
     message: str = ""
+    request_id: str | None = None
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):

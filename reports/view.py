@@ -188,6 +188,13 @@ def error_label(error: ErrorClass) -> str:
     return one_line(f"{error.outcome} ({error.detail})" if error.detail else error.outcome)
 
 
+def error_sample(error: ErrorClass) -> str:
+    """What was said, and under which name to look for it in the server's log."""
+    if error.request_id is None:
+        return error.sample
+    return f"{error.sample} (X-Request-Id {error.request_id})".strip()
+
+
 def window(result: Result) -> str:
     """``measured window 4.80 s to 60 s``."""
     start, end = result.window_s

@@ -27,6 +27,7 @@ class Failures(msgspec.Struct, kw_only=True):
         count: How many.
         index: The first of them in the schedule that had a message.
         sample: Its message.
+        request_id: Its ``X-Request-Id``.
     """
 
     outcome: str
@@ -34,12 +35,13 @@ class Failures(msgspec.Struct, kw_only=True):
     count: int = 0
     index: int | None = None
     sample: str = ""
+    request_id: str | None = None
 
     def add(self, other: Failures) -> None:
         """Take the others in, whatever they are."""
         self.count += other.count
         if other.index is not None and (self.index is None or other.index < self.index):
-            self.index, self.sample = other.index, other.sample
+            self.index, self.sample, self.request_id = other.index, other.sample, other.request_id
 
 
 class ErrorState(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +79,7 @@ class ErrorTable:
                 count=1,
                 index=record.index if sample else None,
                 sample=sample,
+                request_id=record.request_id,
             )
         )
 
@@ -107,7 +110,13 @@ class ErrorTable:
         """Most frequent first, equals by name."""
         found = (*self._classes.values(), *self._others.values())
         return tuple(
-            ErrorClass(outcome=each.outcome, detail=each.detail, count=each.count, sample=each.sample)
+            ErrorClass(
+                outcome=each.outcome,
+                detail=each.detail,
+                count=each.count,
+                sample=each.sample,
+                request_id=each.request_id,
+            )
             for each in sorted(found, key=lambda each: (-each.count, each.outcome, each.detail))
         )
 

@@ -97,6 +97,7 @@ class RequestRows:
             e2e=None if e2e is None else round(e2e),
             schedule_lag=None if lag is None else round(lag),
             message="" if record.outcome.succeeded else record.message[:_MAX_MESSAGE],
+            request_id=record.request_id if record.outcome.failed else None,
         )
 
     def _value(self, name: str, record: Record) -> float | None:

@@ -29,10 +29,12 @@ class Decoder:
 
     Attributes:
         answer: What has come so far.
+        first: The data of its first event, or the whole reply: there the server names it.
     """
 
     def __init__(self, endpoint: Endpoint, keep_text: bool) -> None:
         self.answer = Answer(keep_text, endpoint.streaming)
+        self.first = b""
         self._decode = endpoint.decode
         self._decode_many = endpoint.decode_many
         self._sse = SseParser()
@@ -87,6 +89,7 @@ class Decoder:
                 self._feed_read(stamp_ns, data)
         else:
             events, ends = plain
+            self.first = self.first or next(iter(events), b"")
             sizes = np.fromiter(map(len, reads), np.int64, len(reads))
             completed_by = np.searchsorted(np.cumsum(sizes), ends, side="right")
             self._take_plain(np.asarray(stamps_ns, np.int64)[completed_by].tolist(), events)
@@ -116,6 +119,7 @@ class Decoder:
         answer = self.answer
         if not answer.is_open:
             return
+        self.first = self.first or event.data
         if event.data.startswith(_DONE):  # with whatever blanks behind it
             answer.done_ns = stamp_ns
         elif event.name == "error":
@@ -127,6 +131,7 @@ class Decoder:
                 answer.fault = ("malformed_event", str(error))
 
     def _take_reply(self, stamp_ns: int, whole: bytes) -> None:
+        self.first = whole
         try:
             self.answer.take(stamp_ns, self._decode(whole))
         except WireError as error:

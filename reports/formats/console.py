@@ -133,7 +133,9 @@ def _errors(result: Result) -> RenderableType | None:
     table = _table("Errors", "outcome", numbers=("count",))
     table.add_column("sample", overflow="fold")
     for error in result.errors:
-        table.add_row(Text(view.error_label(error)), f"{error.count:,}", Text(one_line(error.sample)))
+        table.add_row(
+            Text(view.error_label(error)), f"{error.count:,}", Text(one_line(view.error_sample(error)))
+        )
     return table
 
 

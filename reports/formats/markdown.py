@@ -111,7 +111,7 @@ def _rates(result: Result) -> Iterator[str]:
 
 def _errors(result: Result) -> Iterator[str]:
     rows = (
-        (escaped(view.error_label(error)), escaped(error.sample), f"{error.count:,}")
+        (escaped(view.error_label(error)), escaped(view.error_sample(error)), f"{error.count:,}")
         for error in result.errors
     )
     yield from _table(("error", "sample"), ("count",), rows)

@@ -130,7 +130,9 @@ def _tables(result: Result) -> dict[str, Any]:
         "columns": [f"{p:g}" for p in shown],
         "metrics": view.metric_lines(result, shown),
         "rates": view.rate_lines(result),
-        "errors": [(view.error_label(error), f"{error.count:,}", error.sample) for error in result.errors],
+        "errors": [
+            (view.error_label(error), f"{error.count:,}", view.error_sample(error)) for error in result.errors
+        ],
         "timeline": tables.slices(result),
         "percentiles": tables.percentiles(result),
         "requests": list(tables.request_rows(result)),
