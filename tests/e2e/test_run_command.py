@@ -70,7 +70,6 @@ def test_a_run_leaves_verdict_and_reports(
         "histograms.hlog",
         "report.html",
         "junit.xml",
-        "requests.csv",
     }
     assert not list(folder.glob("*.tmp"))
     assert "one two three" in (folder / "report.html").read_text()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -13,7 +11,7 @@ import msgspec
 import pytest
 
 from reports import formats, view
-from reports.formats import UnknownReportError, console, csv_requests, html, junit, markdown, write_reports
+from reports.formats import UnknownReportError, console, html, junit, markdown, write_reports
 from reports.formats.html.embed import json_for_script
 from reports.formats.html.time_charts import time_charts
 from reports.result import ErrorClass, Percentile, RequestRow, RuleResult, Sample, Verdict
@@ -49,7 +47,7 @@ def hostile_result(make_result: Callable[..., Result]) -> Result:
 
 
 def test_reports_are_found_by_themselves() -> None:
-    assert ALL == ("console", "csv_requests", "html", "junit", "markdown")
+    assert ALL == ("console", "html", "junit", "markdown")
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -74,8 +72,8 @@ def test_written_to_a_folder(result: Result, tmp_path: Path) -> None:
 
 
 def test_an_unknown_report_is_refused_before_anything_is_written(result: Result, tmp_path: Path) -> None:
-    with pytest.raises(UnknownReportError, match="did you mean csv_requests"):
-        write_reports(result, tmp_path / "new", ["html", "csv"])
+    with pytest.raises(UnknownReportError, match="did you mean junit"):
+        write_reports(result, tmp_path / "new", ["html", "junti"])
     assert not (tmp_path / "new").exists()
 
 
@@ -230,16 +228,3 @@ def test_markdown_shows_hostile_text_literally(hostile_result: Result) -> None:
     assert "@all" not in re.sub(r"`[^`\n]*`", "", text)
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert all(len(re.findall(r"(?<!\\)\|", row)) in (4, 8, 11, 12) for row in rows)
-
-
-def test_csv_has_no_formulas(make_result: Callable[..., Result]) -> None:
-    cells = ["=1+1", "+1", "-1", "@x", "plain"]
-    rows = tuple(
-        RequestRow(index=i, start_s=0.5, outcome="http_error", message=cell, schedule_lag=-5)
-        for i, cell in enumerate(cells)
-    )
-    read = list(csv.DictReader(io.StringIO(csv_requests.render(make_result(num=20, requests=rows)))))
-    assert [row["message"] for row in read] == ["'=1+1", "'+1", "'-1", "'@x", "plain"]
-    assert {row["schedule_lag_ns"] for row in read} == {"-5"}
-    assert {row["ttft_ns"] for row in read} == {""}
-    assert len(read[0]) == len(msgspec.structs.fields(RequestRow))
