@@ -16,5 +16,7 @@ UNITS: Final = {
     "error_rate": SHARE,
     "attainment": SHARE,
 }
+OF_OUTPUT_TOKENS: Final = ("output_token_rate",)
+"""Those that count the tokens of answers."""
 OF_OBJECTIVES: Final = ("goodput", "attainment")
 """Those that say how many requests met the other objectives."""

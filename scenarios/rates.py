@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from fractions import Fraction
 from typing import Annotated, Final
 
 from pydantic import BeforeValidator
@@ -39,7 +40,7 @@ def parse_share(value: object) -> float:
     """
     share = _number(value)
     if share is None and isinstance(value, str) and (match := _SHARE.fullmatch(value.strip())):
-        share = float(match[1]) / 100
+        share = float(Fraction(match[1]) / 100)
     if share is None:
         raise ScenarioError(f"{value!r} is not a share; write 0.01 or 1%")
     if not 0 <= share <= 1:

@@ -81,6 +81,7 @@ class Metric(ABC):
         has_bases: Whether it exists on the response basis (from due) and the service basis (from sent).
         needs_stream: Whether an answer in one piece can't have it.
         needs_deadlines: Whether it has values only in a scenario that states ``token_deadlines``.
+        needs_output_tokens: Whether it depends on how many tokens the answer has.
         client_error: How far the harness's own lag moves it.
     """
 
@@ -88,6 +89,7 @@ class Metric(ABC):
     has_bases: ClassVar[bool] = False
     needs_stream: ClassVar[bool] = False
     needs_deadlines: ClassVar[bool] = False
+    needs_output_tokens: ClassVar[bool] = False
     client_error: ClassVar[ClientError] = ClientError.STAMP
 
     @property

@@ -16,6 +16,7 @@ class NormalizedTimePerOutputToken(RequestMetric):
 
     unit = Unit.NS
     has_bases = True
+    needs_output_tokens = True
     client_error = ClientError.PER_TOKEN
 
     def value(self, record: Record, start_ns: int) -> float | Missing:

@@ -18,6 +18,7 @@ class OutputRatePerUser(RequestMetric):
 
     unit = Unit.TOKENS_PER_SECOND
     needs_stream = True
+    needs_output_tokens = True
     client_error = ClientError.NONE
 
     def value(self, record: Record, start_ns: int) -> float | Missing:

@@ -14,6 +14,7 @@ class OutputTokens(RequestMetric):
     """As the record's ``token_source`` counted them."""
 
     unit = Unit.TOKENS
+    needs_output_tokens = True
     client_error = ClientError.NONE
 
     def value(self, record: Record, start_ns: int) -> float | Missing:

@@ -26,6 +26,7 @@ class TimePerOutputToken(RequestMetric):
 
     unit = Unit.NS
     needs_stream = True
+    needs_output_tokens = True
     client_error = ClientError.PER_TOKEN
 
     def value(self, record: Record, start_ns: int) -> float | Missing:

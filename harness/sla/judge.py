@@ -92,7 +92,7 @@ def judge_rule(
         low=finding.low,
         high=finding.high,
         more_needed=finding.needed - finding.n if undecided and finding.needed is not None else None,
-        message=message,
+        message=messages.with_estimate(message, rule, snapshot.estimate),
     )
 
 

@@ -57,6 +57,11 @@ def censored(rule: Rule, finding: Finding, num_cut: int) -> str:
     )
 
 
+def with_estimate(message: str, rule: Rule, estimate: str | None) -> str:
+    """The message, with a word on tokens that the server didn't count where the rule depends on them."""
+    return f"{message}; {estimate}" if estimate is not None and rule.needs_output_tokens else message
+
+
 def _shown(rule: Rule, finding: Finding) -> tuple[str, str]:
     return against(finding.observed, rule.limit, rule.unit)
 

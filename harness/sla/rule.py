@@ -20,7 +20,7 @@ import enum
 import msgspec
 
 from harness import metrics
-from harness.rates import UNITS
+from harness.rates import OF_OUTPUT_TOKENS, UNITS
 from harness.series import SERVICE, Series, series_of
 from harness.sla.quantity import write_quantity
 
@@ -92,6 +92,13 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     def is_rate(self) -> bool:
         """True for a rate or share over the window, False for a metric of requests."""
         return self.metric in UNITS
+
+    @property
+    def needs_output_tokens(self) -> bool:
+        """Whether it depends on how many tokens answers have."""
+        if self.is_rate:
+            return self.metric in OF_OUTPUT_TOKENS
+        return metrics.metric(self.metric).needs_output_tokens
 
     @property
     def key(self) -> str:

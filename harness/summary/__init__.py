@@ -226,6 +226,7 @@ class Summarizer:
             rates={rate.name: rate for rate in rates},
             counts={rate: self._slices.counts(name, start_ns, end_ns) for rate, name in _COUNTED.items()},
             slice_s=self._slices.length_ns / 1e9,
+            estimate=self._observations.estimate,
         )
 
     def _client_error(self, series: Series, health: ClientHealth | None) -> float | None:

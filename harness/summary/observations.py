@@ -10,6 +10,7 @@ import msgspec
 from harness.counting import add_counts, counts_of
 from harness.metrics import gaps
 from harness.record import CANCELLED, Outcome, TokenSource
+from harness.summary.prompt_lengths import PromptLengths
 from scenarios.durations import format_duration
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ _COUNTS: Final = (
     "_num_assumed",
     "_num_chunks",
     "_num_coalesced",
+    "_num_estimated",
 )
 _WORDS: Final = {
     TokenSource.USAGE: "the server's usage",
@@ -41,6 +43,8 @@ _WORDS: Final = {
     TokenSource.TOKENIZER: "a local tokenizer (an estimate)",
     TokenSource.CHUNKS: "chunks, one token each (an estimate)",
 }
+
+_ESTIMATES: Final = (TokenSource.TOKENIZER, TokenSource.CHUNKS)
 
 
 class ObservationState(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,11 +54,13 @@ class ObservationState(msgspec.Struct, frozen=True, kw_only=True):
         counts: Plain counts by name.
         outcomes: Requests by outcome.
         sources: Requests by where their tokens were counted.
+        added: Requests by the tokens that the server added to their prompts.
     """
 
     counts: dict[str, int]
     outcomes: dict[str, int]
     sources: dict[TokenSource, int]
+    added: dict[int, int] = {}
 
 
 class Observations:
@@ -69,7 +75,8 @@ class Observations:
         self._num_stalls = self._num_stalled = 0
         self.outcomes: Counter[str] = Counter()
         self._sources: Counter[TokenSource] = Counter()
-        self._num_succeeded = 0
+        self._prompt_lengths = PromptLengths()
+        self._num_succeeded = self._num_estimated = 0
         self._num_cold = self._cold_ns = 0
         self._num_unmeasured = self._num_cancelled = 0
         self._num_in_one_piece = 0
@@ -90,6 +97,8 @@ class Observations:
         self._num_in_one_piece += not record.streamed
         if record.token_source is not None and record.output_tokens:
             self._sources[record.token_source] += 1
+            self._num_estimated += record.output_is_estimate
+        self._prompt_lengths.add(record)
         if record.chunk_ns:
             self._add_chunks(record)
 
@@ -115,7 +124,10 @@ class Observations:
     def state(self) -> ObservationState:
         """What was seen so far, as a value that can be sent to another process."""
         return ObservationState(
-            counts=counts_of(self, _COUNTS), outcomes=dict(self.outcomes), sources=dict(self._sources)
+            counts=counts_of(self, _COUNTS),
+            outcomes=dict(self.outcomes),
+            sources=dict(self._sources),
+            added=self._prompt_lengths.state(),
         )
 
     def merge(self, other: ObservationState) -> None:
@@ -123,6 +135,7 @@ class Observations:
         add_counts(self, _COUNTS, other.counts)
         self.outcomes.update(other.outcomes)
         self._sources.update(other.sources)
+        self._prompt_lengths.merge(other.added)
 
     @property
     def token_source(self) -> str:
@@ -131,10 +144,20 @@ class Observations:
             return "mixed"
         return next((source.value for source in self._sources), "none")
 
+    @property
+    def estimate(self) -> str | None:
+        """How many requests have an estimated number of output tokens; None if none has."""
+        if not self._num_estimated:
+            return None
+        num = self._sources.total()
+        how = " and ".join(sorted(_WORDS[source] for source in self._sources if source in _ESTIMATES))
+        return f"the output tokens of {self._num_estimated} of {num} requests were counted by {how}"
+
     def notes(self) -> tuple[str, ...]:
         """One sentence each."""
         return (
             *self._token_notes(),
+            *self._prompt_lengths.notes(),
             *self._disagreement(),
             *self._left_out(),
             *self._stalls(),

@@ -35,6 +35,7 @@ class Snapshot:
         rates: Rates and shares by name.
         counts: By name of the rate per second, what was counted in each slice of the window.
         slice_s: Length of these slices.
+        estimate: What is to be said of output tokens that the server didn't count; None if it counted all.
     """
 
     loop: str
@@ -52,3 +53,4 @@ class Snapshot:
     rates: Mapping[str, Rate]
     counts: Mapping[str, IntArray]
     slice_s: float
+    estimate: str | None = None
