@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from reports.conversations import Conversations
+from reports.percentile import Percentile as Percentile
 from reports.server_telemetry import ServerTelemetry
 
 if TYPE_CHECKING:
@@ -37,22 +39,6 @@ class Verdict(enum.StrEnum):
     def exit_code(self) -> int:
         """The process exit code: PASS 0, FAIL 1, INCONCLUSIVE 3, INVALID 4 (2 is a usage error)."""
         return {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3, "INVALID": 4}[self.value]
-
-
-class Percentile(msgspec.Struct, frozen=True, kw_only=True):
-    """A nearest-rank percentile with its distribution-free confidence interval.
-
-    Attributes:
-        p: In per cent, 0 < p <= 100.
-        value: In the metric's unit.
-        low: Lower end of the interval, None where n is too small to have one.
-        high: Upper end, likewise.
-    """
-
-    p: float
-    value: float
-    low: float | None = None
-    high: float | None = None
 
 
 class MetricSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -359,6 +345,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         environment: Python, platform, CPU, load average, packages.
         curves: Whole distributions, for the percentile chart.
         server: What the server said of itself, None where it wasn't asked or has no such page.
+        conversations: By turn; None where requests stood by themselves.
     """
 
     schema_version: int
@@ -391,6 +378,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, Any]
     curves: tuple[Curve, ...] = ()
     server: ServerTelemetry | None = None
+    conversations: Conversations | None = None
 
     def metric(self, name: str, basis: str | None = "response") -> MetricSummary | None:
         """The summary of a metric; metrics without a basis are found under any."""

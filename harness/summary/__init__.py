@@ -15,6 +15,7 @@ from harness.counting import add_counts, counts_of
 from harness.recorder import ColumnState, Recorder
 from harness.series import RESPONSE, Series, series_of
 from harness.summary.attainment import Attainment
+from harness.summary.conversations import ConversationsState, ConversationTable
 from harness.summary.error_table import ErrorState, ErrorTable
 from harness.summary.metric_summaries import metric_summaries
 from harness.summary.observations import Observations, ObservationState
@@ -24,6 +25,7 @@ from harness.summary.slices import Slices, SlicesState
 from harness.summary.snapshot import Snapshot
 from harness.summary.throughput import Throughput
 from harness.window import window_of
+from reports.conversations import Conversations
 from reports.result import ErrorClass, MetricSummary, Rate, RequestRow, Sample, TimePoint
 
 if TYPE_CHECKING:
@@ -61,6 +63,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     samples: tuple[Sample, ...]
     token_source: str
     notes: tuple[str, ...]
+    conversations: Conversations | None
 
     def fields(self) -> dict[str, Any]:
         """As arguments of ``Result``."""
@@ -80,6 +83,7 @@ class SummaryState(msgspec.Struct, frozen=True, kw_only=True):
     errors: ErrorState
     rows: RowsState
     observations: ObservationState
+    conversations: ConversationsState
     samples: list[Sample]
 
 
@@ -122,6 +126,7 @@ class Summarizer:
         self._errors = ErrorTable()
         self._rows = RequestRows(loop)
         self._observations = Observations(stall_limit_ns)
+        self._conversations = ConversationTable(loop)
         self._samples: list[Sample] = []
 
     @classmethod
@@ -153,6 +158,7 @@ class Summarizer:
         self._errors.add(record)
         self._rows.add(record, measured=measured)
         self._observations.add(record, measured=inside)
+        self._conversations.add(record, measured=measured)
         self._keep_sample(record)
 
     def _keep_sample(self, record: Record) -> None:
@@ -178,6 +184,7 @@ class Summarizer:
             errors=self._errors.state(),
             rows=self._rows.state(),
             observations=self._observations.state(),
+            conversations=self._conversations.state(),
             samples=self._samples,
         )
 
@@ -193,6 +200,7 @@ class Summarizer:
         self._errors.merge(other.errors)
         self._rows.merge(other.rows)
         self._observations.merge(other.observations)
+        self._conversations.merge(other.conversations)
         self._keep_samples(*other.samples)
 
     def snapshot(
@@ -254,7 +262,13 @@ class Summarizer:
             num_requests=self.num_requests,
             samples=tuple(self._samples),
             token_source=self._observations.token_source,
-            notes=(*self._loop_notes(), *self._observations.notes(), *self._attainment_notes()),
+            notes=(
+                *self._loop_notes(),
+                *self._observations.notes(),
+                *self._conversations.notes(),
+                *self._attainment_notes(),
+            ),
+            conversations=self._conversations.summary(confidence),
         )
 
     def _loop_notes(self) -> tuple[str, ...]:

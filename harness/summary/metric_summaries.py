@@ -54,12 +54,13 @@ def _summary(
         minimum=histogram.minimum * scale,
         mean=histogram.mean * scale,
         maximum=histogram.maximum * scale,
-        percentiles=tuple(_percentile(histogram, p, scale, confidence) for p in ps),
+        percentiles=tuple(percentile_of(histogram, p, scale, confidence) for p in ps),
         client_error_p99=snapshot.client_errors[series],
     )
 
 
-def _percentile(histogram: Histogram, p: float, scale: float, confidence: float) -> Percentile:
+def percentile_of(histogram: Histogram, p: float, scale: float, confidence: float) -> Percentile:
+    """A percentile with its interval, times ``scale``; the maximum has none."""
     low, high = histogram.percentile_interval(p, confidence) if p < 100 else (None, None)
     return Percentile(
         p=p,

@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from reports import server_view, view
+from reports import server_view, turns_view, view
 from reports.text import one_line
 from reports.units import duration, quantity
 
@@ -59,6 +59,7 @@ def renderable(result: Result, width: int = 110) -> RenderableType:
         _rules(result, width),
         _metrics(result, width),
         _rates(result),
+        _turns(result),
         _errors(result),
         _remarks(result),
     )
@@ -124,6 +125,16 @@ def _rates(result: Result) -> RenderableType | None:
     table.add_column("from", style="dim")
     for line in view.rate_lines(result):
         table.add_row(line.name, line.value, Text(one_line(line.detail)))
+    return table
+
+
+def _turns(result: Result) -> RenderableType | None:
+    lines = list(turns_view.lines(result.conversations))
+    if not lines:
+        return None
+    table = _table("Turns of conversations", "turn", numbers=(*turns_view.COUNTS, *turns_view.TIMES))
+    for line in lines:
+        table.add_row(line.turn, *line.counts, *line.times)
     return table
 
 

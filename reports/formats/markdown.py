@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from reports import server_view, view
+from reports import server_view, turns_view, view
 from reports.text import one_line
 from reports.units import duration
 
@@ -34,6 +34,7 @@ def render(result: Result) -> str:
         _rules(result),
         _metrics(result),
         _rates(result),
+        _turns(result),
         _errors(result),
         _remarks(result),
     )
@@ -107,6 +108,11 @@ def _metrics(result: Result) -> Iterator[str]:
 def _rates(result: Result) -> Iterator[str]:
     rows = ((escaped(line.name), line.value, escaped(line.detail)) for line in view.rate_lines(result))
     yield from _table(("rate",), ("value", "from"), rows)
+
+
+def _turns(result: Result) -> Iterator[str]:
+    rows = ((line.turn, *line.counts, *line.times) for line in turns_view.lines(result.conversations))
+    yield from _table(("turn",), (*turns_view.COUNTS, *turns_view.TIMES), rows)
 
 
 def _errors(result: Result) -> Iterator[str]:

@@ -13,7 +13,7 @@ import yaml
 from jinja2 import Environment
 from markupsafe import Markup
 
-from reports import server_view, view
+from reports import server_view, turns_view, view
 from reports.formats.html import tables
 from reports.formats.html.embed import csp_hash, json_for_script
 from reports.formats.html.percentile_chart import percentile_chart
@@ -133,6 +133,8 @@ def _tables(result: Result) -> dict[str, Any]:
         "errors": [
             (view.error_label(error), f"{error.count:,}", view.error_sample(error)) for error in result.errors
         ],
+        "turn_columns": (*turns_view.COUNTS, *turns_view.TIMES),
+        "turns": list(turns_view.lines(result.conversations)),
         "timeline": tables.slices(result),
         "percentiles": tables.percentiles(result),
         "requests": list(tables.request_rows(result)),
