@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from harness.calibration.kept import beyond
 from harness.metrics import metric
 from harness.recorder import step
 from harness.sla.judge import judge
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from harness.result_folder import Checkpoint, Manifest
+    from harness.summary import Summary
     from harness.summary.snapshot import Snapshot
     from harness.tally import Tally
     from harness.telemetry.log import Line
@@ -63,6 +65,7 @@ class Conclusion:
         server = self._server(checkpoint, telemetry)
         fields = summary.fields()
         notes = (*_end_notes(checkpoint), *self._warm_up_notes(), *manifest.notes, *summary.notes)
+        notes = (*notes, *self._calibration_notes(checkpoint, summary))
         fields["notes"] = (*notes, *telemetry_notes(telemetry, server))
         result = Result(
             schema_version=SCHEMA_VERSION,
@@ -90,6 +93,14 @@ class Conclusion:
 
     def _warm_up_notes(self) -> tuple[str, ...]:
         note = self._tally.warm_up.note
+        return () if note is None else (note,)
+
+    def _calibration_notes(self, checkpoint: Checkpoint, summary: Summary) -> tuple[str, ...]:
+        note = beyond(
+            self._manifest.environment.get("calibration"),
+            in_flight=max((point.in_flight for point in summary.timeline), default=0),
+            chunks_per_s=checkpoint.health.num_chunks * 1e9 / max(1, checkpoint.elapsed_ns),
+        )
         return () if note is None else (note,)
 
     def _server(self, checkpoint: Checkpoint, telemetry: Sequence[Line]) -> ServerTelemetry | None:

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from harness import __version__, wire
+from harness.calibration.kept import with_calibration
 from harness.client import Client
 from harness.conclusion import Conclusion
 from harness.environment import environment
@@ -202,7 +203,7 @@ def _manifest(
         capped=schedule.max_in_flight is not None,
         window=window_of(schedule),
         notes=(*schedule.notes, *target.notes, *notes),
-        environment=environment(),
+        environment=with_calibration(environment()),
     )
 
 

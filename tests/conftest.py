@@ -67,6 +67,14 @@ def make_record() -> MakeRecord:
     return make
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_is_kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A calibration of this machine, if there is one, is none of a test's business, nor a test's of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture
 def replay_server() -> Iterator[ReplayServer]:
     """A loopback server that plays given bytes and faults."""

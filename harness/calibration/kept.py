@@ -52,14 +52,19 @@ def last() -> Calibration | None:
     return found if is_ours and found.schema_version == SCHEMA_VERSION else None
 
 
-def in_brief() -> dict[str, Any] | None:
-    """What a run's manifest says of it; None without one that holds."""
+def with_calibration(environment: dict[str, Any]) -> dict[str, Any]:
+    """The facts of a run's manifest, and in brief the calibration that holds for them, where there is one."""
     calibration = last()
     if calibration is None:
-        return None
+        return environment
+    return {**environment, "calibration": _in_brief(calibration)}
+
+
+def _in_brief(calibration: Calibration) -> dict[str, Any]:
     trusted = calibration.trusted
     return {
         "made_at": calibration.made_at,
+        "workers": calibration.workers,
         "streams": trusted.streams if trusted else 0,
         "chunks_per_s": round(trusted.chunks_per_s) if trusted else 0,
         "bound_ms": round(trusted.bound / 1e6, 3) if trusted else None,
@@ -70,7 +75,7 @@ def beyond(brief: Mapping[str, Any] | None, *, in_flight: int, chunks_per_s: flo
     """The sentence for a run that went beyond what its machine was calibrated for; None where it didn't.
 
     Args:
-        brief: As ``in_brief`` gave it before the run.
+        brief: As ``with_calibration`` noted it before the run.
         in_flight: The most requests in flight at a time.
         chunks_per_s: Received, over the whole run.
     """
@@ -78,7 +83,7 @@ def beyond(brief: Mapping[str, Any] | None, *, in_flight: int, chunks_per_s: flo
         return None
     return (
         f"up to {in_flight:,} streams and {chunks_per_s:,.0f} chunks/s are beyond what this machine was "
-        f"calibrated for on {brief['made_at'][:10]} ({brief['streams']:,} streams, "
-        f"{brief['chunks_per_s']:,} chunks/s): the stated client error was never checked there; "
-        "see tokenpace calibrate"
+        f"calibrated for on {brief['made_at'][:10]} ({brief['streams']:,} streams and "
+        f"{brief['chunks_per_s']:,} chunks/s, workers: {brief['workers']}): the stated client error was "
+        "never checked there; see tokenpace calibrate"
     )

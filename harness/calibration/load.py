@@ -41,8 +41,8 @@ class Measured(NamedTuple):
         return self.health.num_chunks / self.seconds
 
 
-def measure(server: Timetable, streams: int, rounds: int) -> Measured:
-    """Keep ``streams`` streams open, each with ``rounds`` answers one after the other.
+def measure(server: Timetable, streams: int, rounds: int, workers: int = 1) -> Measured:
+    """Keep ``streams`` streams open, each with ``rounds`` answers one after the other, by so many processes.
 
     Raises:
         ComparisonError: A request failed, or the log doesn't fit.
@@ -56,6 +56,7 @@ def measure(server: Timetable, streams: int, rounds: int) -> Measured:
                 result_dir=Path(folder) / "result",
                 reports=(),
                 telemetry=False,
+                workers=workers,
             )
         )
         if set(done.result.outcomes) != {"ok"}:

@@ -27,12 +27,17 @@ _HOPELESS: Final = 2
 
 
 def calibrate(
-    *, quick: bool = False, limit_ns: int = DEFAULT_LIMIT_NS, on_level: Callable[[Level], None] | None = None
+    *,
+    quick: bool = False,
+    workers: int = 1,
+    limit_ns: int = DEFAULT_LIMIT_NS,
+    on_level: Callable[[Level], None] | None = None,
 ) -> Calibration:
     """Measure this machine. The server gets a core of its own where there are two.
 
     Args:
         quick: Three small levels only.
+        workers: Processes that send the load.
         limit_ns: The largest bound that is of use.
         on_level: Called with each level as it is done.
 
@@ -44,7 +49,7 @@ def calibrate(
     machine = environment()
     with _apart() as cores, Timetable("--ttft", TTFT, "--gap", GAP, cores=cores) as server:
         levels = []
-        for each in _levels(server, streams, rounds, limit_ns):
+        for each in _levels(server, streams, rounds, workers, limit_ns):
             levels.append(each)
             if on_level is not None:
                 on_level(each)
@@ -52,17 +57,19 @@ def calibrate(
         tool_version=__version__,
         made_at=datetime.now().astimezone().isoformat(timespec="seconds"),
         machine=machine,
-        workers=1,
+        workers=workers,
         limit_ns=limit_ns,
         levels=tuple(levels),
     )
 
 
-def _levels(server: Timetable, streams: Sequence[int], rounds: int, limit_ns: int) -> Iterator[Level]:
+def _levels(
+    server: Timetable, streams: Sequence[int], rounds: int, workers: int, limit_ns: int
+) -> Iterator[Level]:
     num_failed = 0
     for number in streams:
-        stating = measure(server, number, rounds)
-        found = level(number, stating, measure(server, number, rounds), limit_ns)
+        stating, fresh = (measure(server, number, rounds, workers) for _ in range(2))
+        found = level(number, stating, fresh, limit_ns)
         yield found
         num_failed = 0 if found.trusted else num_failed + 1
         if num_failed == _HOPELESS:

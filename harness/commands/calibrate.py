@@ -21,6 +21,13 @@ _HEAD = (
 @click.command()
 @click.option("--quick", is_flag=True, help="Three small loads only: half a minute.")
 @click.option(
+    "--workers",
+    type=click.IntRange(1, 256),
+    default=1,
+    show_default=True,
+    help="Processes that send the load, as in tokenpace run.",
+)
+@click.option(
     "--within",
     metavar="DURATION",
     default="10ms",
@@ -35,7 +42,7 @@ _HEAD = (
     help="Write what was found there too.",
 )
 @usage_errors
-def command(*, quick: bool, within: str, json_path: Path | None) -> None:
+def command(*, quick: bool, workers: int, within: str, json_path: Path | None) -> None:
     """Measure this machine against the bundled timetable server, which logs when it sent each token.
 
     Each load is run twice. The first run states how large its error is (99 % of its values), the second shows
@@ -48,7 +55,7 @@ def command(*, quick: bool, within: str, json_path: Path | None) -> None:
 
     limit_ns = _limit(within)
     click.echo(_HEAD)
-    calibration = calibrate(quick=quick, limit_ns=limit_ns, on_level=_show)
+    calibration = calibrate(quick=quick, workers=workers, limit_ns=limit_ns, on_level=_show)
     click.echo(_verdict(calibration))
     try:
         for path in (keep(calibration), *([] if json_path is None else [keep(calibration, json_path)])):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from harness.journal import read_journal
 from harness.warm_up import WarmUp
+from harness.workers.journals import read_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ class ExportedRun:
 
     def records(self) -> Iterator[Record]:
         """Every request, in the order of their ends."""
-        return read_journal(self.folder.journal_path)
+        return read_records(self.folder.journal_path)
 
     @functools.cached_property
     def window(self) -> Window:

@@ -11,13 +11,24 @@ import msgspec
 import numpy as np
 
 from harness.calibration.calibration import Calibration
+from harness.calibration.kept import keep
 from harness.calibration.load import measure
 from harness.calibration.timetable import Timetable
+from harness.environment import environment
+from reports.result import load
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from support.timetable_process import TimetableProcess
+
 TRIES = 4
+SCENARIO = """
+schema: 1
+name: x
+load: {arrivals: closed, concurrency: 1, requests: 3}
+prompts: {source: text, text: [one two]}
+"""
 
 
 def tokenpace(*arguments: object, state: Path) -> subprocess.CompletedProcess[str]:
@@ -43,6 +54,29 @@ def test_measures_the_machine_and_keeps_it(tmp_path: Path) -> None:
     assert all(each.chunks_per_s > 50 * each.streams for each in found.levels[:2])
     assert (done.returncode == 0) == (found.trusted is not None) == ("trusted up to" in done.stdout)
     assert (tmp_path / "state" / "tokenpace" / "calibration.json").read_bytes() == file.read_bytes()
+
+
+def test_a_later_run_beyond_it_says_so(tmp_path: Path, timetable: TimetableProcess) -> None:
+    """And its report made again says the same."""
+    nothing = Calibration(
+        tool_version="0",
+        made_at="2026-11-30T10:00:00+00:00",
+        machine=environment(),
+        workers=1,
+        limit_ns=1,
+        levels=(),
+    )
+    keep(nothing, tmp_path / "state" / "tokenpace" / "calibration.json")
+    scenario, folder = tmp_path / "x.yaml", tmp_path / "run"
+    scenario.write_text(SCENARIO)
+    done = tokenpace(
+        *("run", scenario, "--base-url", timetable.url, "--output", folder), state=tmp_path / "state"
+    )
+    assert done.returncode == 0, done.stderr
+    assert any("never checked there" in note for note in load(folder / "result.json").notes)
+    (folder / "result.json").unlink()
+    tokenpace("report", folder, state=tmp_path / "elsewhere")
+    assert any("never checked there" in note for note in load(folder / "result.json").notes)
 
 
 def test_bad_usage_is_one_clear_message(tmp_path: Path) -> None:

@@ -158,14 +158,15 @@ def test_another_machine_or_schema_is_none(state: Path) -> None:
 
 @pytest.mark.usefixtures("state")
 def test_a_run_beyond_it_says_so() -> None:
-    assert kept.beyond(kept.in_brief(), in_flight=10**6, chunks_per_s=1e9) is None
+    assert kept.with_calibration({"cpu": "x"}) == {"cpu": "x"}
+    assert kept.beyond(None, in_flight=10**6, chunks_per_s=1e9) is None
     kept.keep(calibration(FIT, UNFIT))
-    brief = kept.in_brief()
+    brief = kept.with_calibration({"cpu": "x"})["calibration"]
     assert kept.beyond(brief, in_flight=16, chunks_per_s=2_000) is None
     said = kept.beyond(brief, in_flight=17, chunks_per_s=100)
     assert said is not None
     assert "up to 17 streams and 100 chunks/s are beyond" in said
-    assert "on 2026-11-30 (16 streams, 2,000 chunks/s)" in said
+    assert "on 2026-11-30 (16 streams and 2,000 chunks/s, workers: 1)" in said
     assert kept.beyond(brief, in_flight=1, chunks_per_s=2_001) is not None
 
 
