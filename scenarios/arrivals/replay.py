@@ -22,7 +22,7 @@ class Replay(OpenLoop):
 
     Attributes:
         file: The trace.
-        format: ``azure`` or ``mooncake``.
+        format: ``azure``, ``burstgpt`` or ``mooncake``.
         speed: 2 replays twice as fast. The pattern stays, the rate doubles.
     """
 

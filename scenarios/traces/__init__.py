@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -18,6 +19,7 @@ from msgspec import structs
 from pydantic import AfterValidator
 
 from scenarios.errors import ScenarioError
+from scenarios.lengths import LONGEST
 from scenarios.section import fault
 from scenarios.suggestions import did_you_mean
 
@@ -45,6 +47,14 @@ class TraceRow(msgspec.Struct, frozen=True, gc=False):
     block_ids: tuple[int, ...] = ()
 
 
+_LENGTH: Final = re.compile(r"\d{1,15}", re.ASCII)
+
+
+def is_length(text: str) -> bool:
+    """Whether ``text`` is a number of tokens."""
+    return _LENGTH.fullmatch(text) is not None
+
+
 def names() -> tuple[str, ...]:
     """All formats, sorted."""
     return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
@@ -54,7 +64,8 @@ def read_trace(path: Path, name: str) -> list[TraceRow]:
     """The rows of a trace in order of time, the first at 0.
 
     Raises:
-        ScenarioError: A row can't be read, or there is none. The message names file and line.
+        ScenarioError: A row can't be read, or there is none, or one is longer than any context. The message
+            names the file and, where one is at fault, the line or the lengths.
     """
     try:
         rows = sorted(importlib.import_module(f"{__name__}.{name}").read(path), key=attrgetter("time_ns"))
@@ -62,6 +73,11 @@ def read_trace(path: Path, name: str) -> list[TraceRow]:
         raise ScenarioError(f"{path}: not UTF-8 text (byte {error.start})") from error
     if not rows:
         raise ScenarioError(f"{path}: a trace without a request")
+    longest = max(rows, key=attrgetter("prompt_tokens"))
+    if longest.prompt_tokens > LONGEST:
+        raise ScenarioError(
+            f"{path}: a prompt of {longest.prompt_tokens} tokens; at most {LONGEST} are possible"
+        )
     start_ns = rows[0].time_ns
     return [structs.replace(row, time_ns=row.time_ns - start_ns) for row in rows]
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from scenarios.errors import ScenarioError
-from scenarios.traces import TraceRow
+from scenarios.traces import TraceRow, is_length
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,7 @@ def read(path: Path) -> Iterator[TraceRow]:
 def _row(row: dict[str, str], place: str) -> TraceRow:
     time, context, generated = (row[column] or "" for column in _COLUMNS)
     match = _TIME.fullmatch(time)
-    if match is None or not context.isdecimal() or not generated.isdecimal():
+    if match is None or not is_length(context) or not is_length(generated):
         raise ScenarioError(f"{place}: {f'{time},{context},{generated}'!r} is no time and two lengths")
     seconds = int(datetime.fromisoformat(match[1]).replace(tzinfo=UTC).timestamp())
     nanoseconds = int((match[2] or "0").ljust(9, "0"))

@@ -65,6 +65,41 @@ def test_mooncake_trace_has_its_published_hit_share(
     assert len(blocks) - len(set(blocks)) == num_hits
 
 
+def test_burstgpt_trace_has_the_figures_of_its_rows() -> None:
+    """Without the two requests that failed there."""
+    rows = read_trace(TRACES / "burstgpt_1_head40.csv", "burstgpt")
+    gaps = np.diff([row.time_ns for row in rows])
+    prompts, answers = ([getattr(row, key) for row in rows] for key in ("prompt_tokens", "output_tokens"))
+    assert (len(rows), rows[0], rows[-1].time_ns) == (38, TraceRow(0, 472, 18), 4_569 * 10**9)
+    assert gaps.std() / gaps.mean() == pytest.approx(1.74107, abs=0.00001)
+    assert (sum(prompts), np.median(prompts)) == (28_681, 593.5)
+    assert (sum(answers), np.median(answers)) == (13_469, 336.5)
+
+
+def test_burstgpt_trace_of_the_third_release_is_read(tmp_path: Path) -> None:
+    """Its two columns more stand in the middle."""
+    text = (
+        "Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+        "12.25,a,3.5,GPT-4,100,20,120,Conversation log\n\n"
+        "13,,9.1,ChatGPT,7,0,7,API log\n"
+        "13.1234567891,,0.5,ChatGPT,7,8,15,API log\n"
+    )
+    (tmp_path / "t").write_text(text, encoding="utf-8")
+    assert read_trace(tmp_path / "t", "burstgpt") == [TraceRow(0, 100, 20), TraceRow(873_456_789, 7, 8)]
+
+
+def test_replay_of_burstgpt_is_a_scenario() -> None:
+    schedule = _scenario("burstgpt_1_head40.csv", "burstgpt", speed=1000.0).schedule()
+    arrivals = list(schedule.arrivals)
+    assert (schedule.num_requests, arrivals[1].due_ns) == (38, 40_000_000)
+    assert len((arrivals[1].prompt.text or "").split()) == 1087
+
+
+def test_mooncake_prompts_state_their_hit_share() -> None:
+    notes = _scenario("mooncake_conversation_head2000.jsonl", "mooncake", requests=2).schedule().notes
+    assert any("trace: 15771 of its 54559 blocks of 512 came before (28.91 %)" in note for note in notes)
+
+
 def test_replay_sends_at_the_times_of_the_trace() -> None:
     schedule = _scenario("AzureLLMInferenceTrace_code.csv", "azure").schedule()
     assert schedule.num_requests == 8_819
@@ -126,6 +161,7 @@ def test_azure_times_with_a_zone_are_read(tmp_path: Path) -> None:
     ]
 
 
+BURST_HEAD = "Timestamp,Request tokens,Response tokens\n"
 AZURE_HEAD = "TIMESTAMP,ContextTokens,GeneratedTokens\n"
 
 
@@ -139,6 +175,16 @@ AZURE_HEAD = "TIMESTAMP,ContextTokens,GeneratedTokens\n"
         ("azure", AZURE_HEAD + "2023-11-16 18:17:03.9,-1,2\n", "t:2: .* is no time and two lengths"),
         ("azure", AZURE_HEAD + "2023-11-16 18:17:03.9,1\n", "t:2: .* is no time and two lengths"),
         ("azure", AZURE_HEAD + "a" * 200_000, "t:2: field larger than field limit"),
+        ("azure", AZURE_HEAD + "2023-11-16 18:17:03.9,1," + "9" * 5000, "t:2: .* is no time and two lengths"),
+        ("azure", AZURE_HEAD + "2023-11-16 18:17:03.9,99000000,2", "a prompt of 99000000 tokens; at most"),
+        ("burstgpt", "", "no column Timestamp or Request tokens or Response tokens"),
+        ("burstgpt", "Timestamp,Request tokens\n", "no column Response tokens; is this a BurstGPT trace"),
+        ("burstgpt", BURST_HEAD, "a trace without a request"),
+        ("burstgpt", BURST_HEAD + "5,1,0\n", "a trace without a request"),
+        ("burstgpt", BURST_HEAD + "noon,1,2\n", "t:2: 'noon,1,2' is no time and two lengths"),
+        ("burstgpt", BURST_HEAD + "5,1\n", "t:2: '5,1,' is no time and two lengths"),
+        ("burstgpt", BURST_HEAD + "5,1,-2\n", "t:2: .* is no time and two lengths"),
+        ("burstgpt", BURST_HEAD + "a" * 200_000, "t:2: field larger than field limit"),
         ("mooncake", "", "a trace without a request"),
         ("mooncake", "\n{}\n", "t:2: Object missing required field `timestamp`"),
         (
@@ -162,7 +208,7 @@ def test_fault_in_a_trace_is_found_before_load(tmp_path: Path, kind: str, text: 
 def test_format_that_is_not_there_is_refused() -> None:
     with pytest.raises(ScenarioError, match=r"load\.format: 'azur' is unknown; did you mean 'azure'"):
         _scenario("AzureLLMInferenceTrace_code.csv", "azur")
-    assert {"azure", "mooncake"} <= set(traces.names())
+    assert {"azure", "burstgpt", "mooncake"} <= set(traces.names())
 
 
 def test_trace_that_names_only_some_blocks_is_made_of_distinct_prompts(tmp_path: Path) -> None:
