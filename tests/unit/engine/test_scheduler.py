@@ -192,3 +192,77 @@ def test_c2_03_removal_frees_all_blocks_at_once(make_sequence: MakeSequence, ste
     scheduler.remove(sequence)
     assert scheduler.blocks.num_free_blocks == 64
     assert not scheduler.has_work
+
+
+def test_a_long_prompt_leaves_the_rest_of_the_budget_to_others(make_sequence: MakeSequence) -> None:
+    scheduler = make_scheduler(budget=16, long_prefill_token_threshold=6)
+    for name, length in (("long", 40), ("longer", 50), ("short", 3)):
+        scheduler.add(make_sequence(name, length))
+    assert step(scheduler) == {"long": 6, "longer": 6, "short": 3}
+    assert step(scheduler) == {"short": 1, "long": 6, "longer": 6}
+
+
+def test_a_long_prompt_alone_takes_the_whole_budget(make_sequence: MakeSequence) -> None:
+    scheduler = make_scheduler(budget=16, long_prefill_token_threshold=6)
+    scheduler.add(make_sequence("long", 40))
+    assert step(scheduler) == {"long": 16}
+    scheduler.add(make_sequence("short", 3))
+    assert step(scheduler) == {"long": 6, "short": 3}
+    scheduler.remove(scheduler.running[1])
+    assert step(scheduler) == {"long": 16}
+
+
+def with_priority(sequence: Sequence, priority: int) -> Sequence:
+    sequence.priority = priority
+    return sequence
+
+
+def test_decodes_are_served_before_the_prefill_of_one_that_comes_first(make_sequence: MakeSequence) -> None:
+    """Nobody stalls for an urgent one, or for an old one that was preempted and comes back."""
+    scheduler = make_scheduler(budget=8, policy="priority")
+    scheduler.add(make_sequence("young", 2))
+    step(scheduler)
+    scheduler.add(with_priority(make_sequence("urgent", 40), -1))
+    assert [step(scheduler) for _ in range(3)] == [{"young": 1, "urgent": 7}] * 3
+    assert [s.request_id for s in scheduler.running] == ["urgent", "young"]
+
+
+def test_a_lower_priority_is_admitted_first_then_the_earlier(make_sequence: MakeSequence) -> None:
+    scheduler = make_scheduler(max_num_seqs=1, policy="priority")
+    for name, priority in (("a", 1), ("b", 0), ("c", -1), ("d", 0)):
+        scheduler.add(with_priority(make_sequence(name, 2), priority))
+    order = []
+    while scheduler.has_work:
+        (name,) = step(scheduler)
+        order.append(name)
+        scheduler.remove(scheduler.running[0])
+    assert order == ["c", "b", "d", "a"]
+
+
+def test_the_highest_priority_value_is_preempted_first(make_sequence: MakeSequence) -> None:
+    scheduler = make_scheduler(num_blocks=4, watermark=0, policy="priority")
+    for name, priority in (("idle", 5), ("urgent", 0)):
+        scheduler.add(with_priority(make_sequence(name, 8), priority))
+    assert step(scheduler) == {"urgent": 8, "idle": 8}
+    assert step(scheduler) == {"urgent": 1}
+    assert [s.request_id for s in scheduler.waiting] == ["idle"]
+
+
+def test_without_the_policy_a_priority_changes_nothing(make_sequence: MakeSequence) -> None:
+    scheduler = make_scheduler(max_num_seqs=1)
+    for name, priority in (("a", 1), ("b", -1)):
+        scheduler.add(with_priority(make_sequence(name, 2), priority))
+    assert step(scheduler) == {"a": 2}
+
+
+def test_a_preempted_sequence_returns_to_its_place_in_the_queue(make_sequence: MakeSequence) -> None:
+    """Before the younger of its own priority, after those more urgent."""
+    scheduler = make_scheduler(num_blocks=4, watermark=0, policy="priority")
+    a, b = with_priority(make_sequence("a", 8), 0), with_priority(make_sequence("b", 8), 0)
+    for sequence in (a, b):
+        scheduler.add(sequence)
+    step(scheduler)
+    for name, priority in (("later", 0), ("urgent", -1), ("idle", 1)):
+        scheduler.add(with_priority(make_sequence(name, 16), priority))
+    assert step(scheduler) == {"a": 1}
+    assert [s.request_id for s in scheduler.waiting] == ["urgent", "b", "later", "idle"]
