@@ -7,9 +7,14 @@ Words as in the glossary of docs/definitions.md.
 from __future__ import annotations
 
 import enum
-from typing import Final
+import functools
+from typing import Any, Final, TypeAlias
 
 import msgspec
+import numpy as np
+
+IntArray: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Outcome(enum.StrEnum):
@@ -54,7 +59,7 @@ class TokenSource(enum.StrEnum):
     CHUNKS = "chunks"
 
 
-class Record(msgspec.Struct, kw_only=True):
+class Record(msgspec.Struct, kw_only=True, dict=True):
     """One request, from its due time to its end.
 
     Attributes:
@@ -133,6 +138,16 @@ class Record(msgspec.Struct, kw_only=True):
         if self.token_source is TokenSource.CHUNKS:
             return not self.chunk_tokens_exact
         return self.token_source is TokenSource.TOKENIZER
+
+    @functools.cached_property
+    def arrivals_ns(self) -> IntArray:
+        """``chunk_ns`` as an array, made once for all that is computed from it."""
+        return np.array(self.chunk_ns, np.int64)
+
+    @functools.cached_property
+    def gaps_ns(self) -> FloatArray:
+        """Times between neighbouring chunks, one less than there are chunks, made once."""
+        return (self.arrivals_ns[1:] - self.arrivals_ns[:-1]).astype(np.float64)
 
     @property
     def was_cut_off(self) -> bool:

@@ -7,6 +7,7 @@ token per second, two-thousandths of the whole.
 from __future__ import annotations
 
 import itertools
+from array import array
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -14,8 +15,9 @@ import msgspec
 import numpy as np
 
 from harness import metrics
-from harness.metrics import Missing, Unit, Values
+from harness.metrics import Missing, Unit
 from harness.series import Series, all_series
+from reports.hdr_errors import ValueOutOfRangeError
 from reports.histogram import Histogram
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 _STEP: Final = {Unit.NS: 1_000.0, Unit.TOKENS: 1.0, Unit.TOKENS_PER_SECOND: 0.001, Unit.SHARE: 0.0005}
 """One histogram unit in the metric's unit. Up to 2,000 units have a bucket each, hence that of shares."""
 _DUST: Final = 1e-9
+_ADDS_PER_TURN: Final = 32
+_MANY: Final = 8_192
 _NO_REQUEST: Final = "no request succeeded inside the measured window"
 
 
@@ -67,7 +71,7 @@ class Recorder:
         for column in self._columns.values():
             column.add(record)
         self._num_added += 1
-        if self._num_added % 2 == 0:  # one by one: all at once would hold up the event loop
+        if self._num_added % _ADDS_PER_TURN == 0:  # one by one: all at once would hold up the event loop
             next(self._turns).flush()
 
     def state(self) -> dict[str, ColumnState]:
@@ -123,26 +127,33 @@ class Column:
         self.num_unfit = 0
         self._metric = metrics.metric(series.metric).under(deadlines)
         self._step = step(self._metric.unit)
-        self._buffer: list[Values] = []
+        self._buffer = array("d")
 
     def add(self, record: Record) -> None:
         """Take the values of one request; they are counted by the next ``flush``."""
         values = self._metric.values(record, self.series.start_ns(record))
         if isinstance(values, Missing):
             self.missing[str(values)] += 1
+            return
+        if isinstance(values, np.ndarray):
+            self._buffer.frombytes(values.tobytes())
         else:
-            self._buffer.append(values)
+            self._buffer.extend(values)
+        if len(self._buffer) >= _MANY:
+            self.flush()
 
     def flush(self) -> None:
         """Count what was taken."""
         if not self._buffer:
             return
-        exact: FloatArray = np.concatenate(self._buffer, dtype=np.float64)
-        self._buffer = []
-        units = self._rounded(exact / self._step)
-        fits = (units >= 0) & (units <= self.histogram.layout.highest)
-        self.num_unfit += int(units.size - np.count_nonzero(fits))
-        self.histogram.record_many(units[fits].astype(np.int64))
+        units = self._rounded(np.frombuffer(self._buffer) / self._step).astype(np.int64)
+        self._buffer = array("d")
+        try:
+            self.histogram.record_many(units)
+        except ValueOutOfRangeError:
+            fits = (units >= 0) & (units <= self.histogram.layout.highest)
+            self.num_unfit += int(units.size - np.count_nonzero(fits))
+            self.histogram.record_many(units[fits])
 
     def _rounded(self, units: FloatArray) -> FloatArray:
         """To the nearest; a share downwards, so that only all is all."""

@@ -132,12 +132,6 @@ class TokenMetric(Metric):
     """A value for each chunk or token of a request."""
 
 
-def gaps(chunk_ns: Sequence[int]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Times between neighbours, ns; one less than there are chunks."""
-    at_ns = np.array(chunk_ns, np.float64)  # exact for runs of up to 100 days
-    return at_ns[1:] - at_ns[:-1]
-
-
 @functools.cache
 def names() -> tuple[str, ...]:
     """All metrics there are, sorted; none is imported for this."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.metrics import NOT_STREAMED, ONE_CHUNK, ClientError, Missing, TokenMetric, Unit, Values, gaps
+from harness.metrics import NOT_STREAMED, ONE_CHUNK, ClientError, Missing, TokenMetric, Unit, Values
 
 if TYPE_CHECKING:
     from harness.record import Record
@@ -24,4 +24,4 @@ class ChunkGap(TokenMetric):
             return NOT_STREAMED
         if len(record.chunk_ns) < 2:
             return ONE_CHUNK
-        return gaps(record.chunk_ns)
+        return record.gaps_ns

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING
 
 from harness.metrics import NOT_STREAMED, ONE_CHUNK, ClientError, Missing, RequestMetric, Unit
@@ -23,4 +22,4 @@ class LongestStall(RequestMetric):
         del start_ns
         if not record.streamed:
             return NOT_STREAMED
-        return max(map(operator.sub, record.chunk_ns[1:], record.chunk_ns), default=ONE_CHUNK)
+        return float(record.gaps_ns.max()) if len(record.chunk_ns) > 1 else ONE_CHUNK

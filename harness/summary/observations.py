@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from harness.counting import add_counts, counts_of
-from harness.metrics import gaps
 from harness.record import CANCELLED, Outcome, TokenSource
 from harness.summary.prompt_lengths import PromptLengths
 from scenarios.durations import format_duration
@@ -117,7 +116,7 @@ class Observations:
     def _add_stalls(self, record: Record) -> None:
         if self._stall_limit_ns is None:
             return
-        num = int((gaps(record.chunk_ns) > self._stall_limit_ns).sum())
+        num = int((record.gaps_ns > self._stall_limit_ns).sum())
         self._num_stalls += num
         self._num_stalled += num > 0
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from array import array
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -10,13 +11,14 @@ from reports.histogram import Histogram
 from reports.result import Percentile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from harness.metrics import Values
     from harness.summary.token_arrivals import IntArray
 
 _PERCENTILES: Final = (50, 95, 99)
 _US: Final = 1_000
+_MANY: Final = 16_384
 
 
 class SliceHistograms:
@@ -29,8 +31,8 @@ class SliceHistograms:
     def __init__(self, size: int) -> None:
         self._slots: list[list[Histogram]] = [[] for _ in range(size)]
         self._crowded: list[list[Histogram]] = []
-        self._at_ns: list[np.ndarray[Any, Any]] = []
-        self._values: list[np.ndarray[Any, Any]] = []
+        self._at_ns, self._values = array("q"), array("d")
+        self._groups: list[tuple[int, IntArray]] = []
 
     def add(self, at_ns: Sequence[int] | IntArray, values_ns: Values, repeats: Sequence[int] = ()) -> None:
         """Take values in ns; they are counted by the next ``flush``.
@@ -42,22 +44,39 @@ class SliceHistograms:
         """
         if len(values_ns) != len(at_ns):
             at_ns = np.repeat(np.asarray(at_ns), np.maximum(np.asarray(repeats), 1))
-        self._at_ns.append(np.asarray(at_ns, np.int64))
-        self._values.append(np.asarray(values_ns, np.float64))
+        self._at_ns.frombytes(np.asarray(at_ns, np.int64).tobytes())
+        self._values.frombytes(np.asarray(values_ns, np.float64).tobytes())
+
+    def tend(self, length_ns: int) -> None:
+        """Do a little of what there is to do, now and then much: at once all would hold up the event loop."""
+        if self._groups:
+            self._record(*self._groups.pop())
+        elif len(self._values) >= _MANY:
+            self._sort(length_ns)
+        else:
+            self._tidy_one()
 
     def flush(self, length_ns: int) -> None:
         """Count what was taken, in slices of that length."""
-        if not self._at_ns:
-            return
-        slots = np.concatenate(self._at_ns) // length_ns
-        values = np.rint(np.concatenate(self._values) / _US).astype(np.int64)
-        self._at_ns, self._values = [], []
-        for slot, each in _groups(slots, values):
-            slices = self._slots[slot]
-            if not slices:
-                slices.append(Histogram())
-            histogram = slices[0]
-            histogram.record_many(each[(each >= 0) & (each <= histogram.layout.highest)])
+        self._sort(length_ns)
+        while self._groups:
+            self._record(*self._groups.pop())
+
+    def _sort(self, length_ns: int) -> None:
+        """Put what was taken into groups, one a slice."""
+        slots = np.floor_divide(self._at_ns, length_ns).astype(np.uint16)
+        values = np.rint(np.divide(self._values, _US)).astype(np.int64)
+        self._at_ns, self._values = array("q"), array("d")
+        order = np.argsort(slots, kind="stable")
+        names, starts = np.unique(slots[order], return_index=True)
+        self._groups += zip(names.tolist(), np.split(values[order], starts[1:]), strict=False)
+
+    def _record(self, slot: int, values: IntArray) -> None:
+        slices = self._slots[slot]
+        if not slices:
+            slices.append(Histogram())
+        histogram = slices[0]
+        histogram.record_many(values[(values >= 0) & (values <= histogram.layout.highest)])
 
     def pair(self) -> None:
         """Make one slice of every two."""
@@ -77,7 +96,7 @@ class SliceHistograms:
                 slot.append(Histogram.unpack(packed))
                 self._merged(slot)
 
-    def tidy(self) -> None:
+    def _tidy_one(self) -> None:
         """Merge two histograms of one slice, if there are any such."""
         if self._crowded:
             if len(self._crowded[-1]) > 1:  # or else ``percentiles`` has done it
@@ -103,9 +122,3 @@ class SliceHistograms:
             return ()
         histogram = slices[0]
         return tuple(Percentile(p=p, value=histogram.percentile(p) * _US) for p in _PERCENTILES)
-
-
-def _groups(slots: IntArray, values: IntArray) -> Iterator[tuple[int, IntArray]]:
-    order = np.argsort(slots, kind="stable")
-    names, starts = np.unique(slots[order], return_index=True)
-    yield from zip(names.tolist(), np.split(values[order], starts[1:]), strict=True)

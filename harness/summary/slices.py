@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _FIRST_LENGTH_NS: Final = 50_000_000
 _MAX_SLICES: Final = 128
+_MANY: Final = 4_096
 _COUNTS: Final = ("sent", "completed", "failed", "good", "output_tokens", "input_tokens")
 _TTFT, _ITL, _TPOT = metric("ttft"), metric("itl"), metric("tpot")
 
@@ -64,11 +65,9 @@ class Slices:
         self._itl = SliceHistograms(max_slices)
         self._tpot = SliceHistograms(max_slices)
         self._histograms = (self._ttft, self._itl, self._tpot)
-        self._at_ns: list[IntArray] = []
-        self._tokens: list[IntArray] = []
+        self._at_ns, self._tokens = array("q"), array("q")
         self._sent_ns, self._done_ns = array("q"), array("q")
         self._last_ns = 0
-        self._num_added = 0
 
     def state(self) -> SlicesState:
         """What was counted so far, as a value that can be sent to another process."""
@@ -128,14 +127,14 @@ class Slices:
 
     def _add_tokens(self, record: Record) -> None:
         at_ns, tokens = token_arrivals(record)
-        self._at_ns.append(at_ns)
-        self._tokens.append(tokens)
+        self._at_ns.frombytes(at_ns.tobytes())
+        self._tokens.frombytes(tokens.tobytes())
         if record.chunk_ns:
             self._count("input_tokens", record.chunk_ns[0], record.prompt_tokens or 0)
         if record.outcome.succeeded:
-            self._add_latencies(record)
+            self._add_latencies(record, at_ns)
 
-    def _add_latencies(self, record: Record) -> None:
+    def _add_latencies(self, record: Record, at_ns: IntArray) -> None:
         ttft = _TTFT.values(record, self._ttft_series.start_ns(record))
         if not isinstance(ttft, Missing):
             self._ttft.add(record.chunk_ns[:1], ttft)
@@ -144,19 +143,15 @@ class Slices:
             self._tpot.add([record.done_ns], tpot)
         gaps = _ITL.values(record, 0)
         if not isinstance(gaps, Missing):
-            self._itl.add(self._at_ns[-1][1:], gaps, record.chunk_tokens[1:])
+            self._itl.add(at_ns[1:], gaps, record.chunk_tokens[1:])
 
     def _tend(self) -> None:
         """Do a little of what has to be done now and then: all at once would hold up the event loop."""
-        self._num_added += 1
-        turn = self._num_added % 16
-        if turn == 0:
+        if len(self._tokens) >= _MANY:
             self._flush_tokens()
-        elif turn % 4 == 0:
-            self._histograms[turn // 4 - 1].flush(self.length_ns)
-        elif turn % 2:
-            for histograms in self._histograms:
-                histograms.tidy()
+            return
+        for histograms in self._histograms:
+            histograms.tend(self.length_ns)
 
     def _flush(self) -> None:
         self._flush_tokens()
@@ -165,9 +160,10 @@ class Slices:
 
     def _flush_tokens(self) -> None:
         if self._tokens:
-            slots = np.concatenate(self._at_ns) // self.length_ns
-            np.add.at(self._counts["output_tokens"], slots, np.concatenate(self._tokens))
-            self._at_ns, self._tokens = [], []
+            slots = np.floor_divide(self._at_ns, self.length_ns)
+            counted = np.bincount(slots, weights=self._tokens, minlength=self._max_slices)
+            self._counts["output_tokens"] += counted.astype(np.int64)
+            self._at_ns, self._tokens = array("q"), array("q")
 
     def _count(self, name: str, at_ns: int, count: int) -> None:
         self._counts[name][at_ns // self.length_ns] += count

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from harness.record import IntArray
 
 if TYPE_CHECKING:
     from harness.record import Record
 
-IntArray: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
+__all__ = ["IntArray", "token_arrivals"]
 
 
 def token_arrivals(record: Record) -> tuple[IntArray, IntArray]:
@@ -23,7 +25,7 @@ def token_arrivals(record: Record) -> tuple[IntArray, IntArray]:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     if not record.chunk_ns:
         return np.array([record.done_ns], np.int64), np.array([record.output_tokens], np.int64)
-    at_ns, tokens = np.array(record.chunk_ns, np.int64), np.array(record.chunk_tokens, np.int64)
+    at_ns, tokens = record.arrivals_ns, np.array(record.chunk_tokens, np.int64)
     if (total := int(tokens.sum())) == record.output_tokens:
         return at_ns, tokens
     running = np.cumsum(tokens) * record.output_tokens // max(1, total)
