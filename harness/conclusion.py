@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from harness.calibration.kept import beyond
 from harness.metrics import metric
 from harness.recorder import step
+from harness.secrets import without_secrets
 from harness.sla.judge import judge
 from harness.telemetry.checks import BothSides
 from harness.telemetry.summary import server_telemetry, telemetry_notes
@@ -71,7 +72,7 @@ class Conclusion:
             schema_version=SCHEMA_VERSION,
             tool_version=manifest.tool_version,
             scenario_name=scenario.name,
-            scenario=manifest.scenario,
+            scenario=without_secrets(manifest.scenario),
             base_url=manifest.base_url,
             model=manifest.model,
             endpoint=scenario.endpoint,

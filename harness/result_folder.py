@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import structs
 
 from harness.errors import HarnessError
+from harness.secrets import without_secrets
 from harness.window import Window
 from reports.result import ClientHealth
 
@@ -143,12 +145,15 @@ class ResultFolder:
         return folder
 
     def save(self, document: Manifest | Checkpoint) -> None:
-        """Write manifest or checkpoint, whole or not at all.
+        """Write manifest or checkpoint, whole or not at all, without secrets.
 
         Raises:
             ResultFolderError: It can't be written.
         """
-        path = self.manifest_path if isinstance(document, Manifest) else self.checkpoint_path
+        path = self.checkpoint_path
+        if isinstance(document, Manifest):
+            path = self.manifest_path
+            document = structs.replace(document, scenario=without_secrets(document.scenario))
         temporary = path.with_name(path.name + ".tmp")
         try:
             temporary.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n")

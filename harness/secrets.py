@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, quote_plus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 MASK: Final = "***"
 _SHORTEST: Final = 4
@@ -18,6 +18,29 @@ _TELLING: Final = re.compile(r"auth|cookie|key|token|secret|passw|credential|sig
 def names_secret(name: str) -> bool:
     """True if a header or query parameter of that name holds a secret."""
     return _TELLING.search(name) is not None
+
+
+def without_secrets(scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """A scenario as it may be written down.
+
+    Masked are texts of ``extra_body`` and ``tags`` under keys that tell of a secret: ``api_key``, ``token``.
+    """
+    shown = dict(scenario)
+    if "tags" in shown:
+        shown["tags"] = _masked(shown["tags"])
+    sampling = shown.get("sampling", {})
+    if "extra_body" in sampling:
+        shown["sampling"] = {**sampling, "extra_body": _masked(sampling["extra_body"])}
+    return shown
+
+
+def _masked(value: object, is_secret: bool = False) -> object:
+    """Texts under keys that tell; numbers and switches (``max_tokens``, ``return_token_ids``) are none."""
+    if isinstance(value, dict):
+        return {key: _masked(each, is_secret or names_secret(str(key))) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_masked(each, is_secret) for each in value]
+    return MASK if is_secret and isinstance(value, str) else value
 
 
 class Secrets:

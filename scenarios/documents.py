@@ -36,15 +36,18 @@ class Document(NamedTuple):
     overridden: frozenset[Key] = frozenset()
 
     def place(self, key: Key) -> str:
-        """Where ``key`` was written: ``chat.yaml:7``, ``--set``, or the document's name."""
-        if key not in self.lines and any(each[: len(key)] == key for each in self.overridden):
-            return "--set"
+        """Where ``key`` was written: ``chat.yaml:7``, ``--set``, or the document's name.
+
+        A section of which a part was set from outside was written in both places.
+        """
+        parts = sorted(each for each in self.overridden if len(each) > len(key) and each[: len(key)] == key)
         for end in range(len(key), 0, -1):
             if key[:end] in self.overridden:
                 return "--set"
             if key[:end] in self.lines:
-                return f"{self.name}:{self.lines[key[:end]]}"
-        return self.name
+                place = f"{self.name}:{self.lines[key[:end]]}"
+                return ", ".join([place, *(f"--set {dotted(part)}" for part in parts)])
+        return "--set" if parts else self.name
 
 
 def read_document(path: Path) -> Document:

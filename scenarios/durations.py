@@ -21,7 +21,8 @@ UNITS: Final = {
     "m": 60_000_000_000,
     "h": 3_600_000_000_000,
 }
-_PART: Final = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_PART: Final = re.compile(r"(\d+\.?\d*|\.\d+)\s*(ns|us|µs|μs|ms|s|m|h)\s*", re.ASCII)
+_WHOLE: Final = re.compile(rf"\+?(?:{_PART.pattern})+", re.ASCII)
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)", re.ASCII)
 _LONGEST_NS: Final = 2**63 - 1
 _GRAMMAR: Final = "write a number and a unit of ns, us, ms, s, m, h, such as 500ms, 1.5s or 1h30m"
@@ -30,8 +31,9 @@ _GRAMMAR: Final = "write a number and a unit of ns, us, ms, s, m, h, such as 500
 def parse_duration(value: object) -> int:
     """Nanoseconds of a duration in Go's syntax: ``500ms``, ``1.5s``, ``2m``, ``1h30m``, ``10us``.
 
-    A number without a unit is refused, since half of the field means seconds by it and the other half
-    milliseconds; 0 alone needs none. Fractions of a nanosecond are rounded.
+    Blanks may stand between numbers and units. A number without a unit is refused, since half of the field
+    means seconds by it and the other half milliseconds; 0 alone needs none. Fractions of a nanosecond are
+    rounded.
 
     Raises:
         ScenarioError: Not a duration, negative, or longer than 292 years.
@@ -52,9 +54,9 @@ def _parse_text(text: str) -> int:
         raise ScenarioError(_no_unit(text))
     if text.startswith("-"):
         raise ScenarioError(f"{text!r}: a duration can't be negative")
-    parts = _PART.findall(text)
-    if not parts or "".join(number + unit for number, unit in parts) != text.removeprefix("+"):
+    if not _WHOLE.fullmatch(text):
         raise ScenarioError(f"{text!r} is not a duration; {_GRAMMAR}")
+    parts = _PART.findall(text)
     total = round(sum((Fraction(number) * UNITS[unit] for number, unit in parts), Fraction(0)))
     if total > _LONGEST_NS:
         raise ScenarioError(f"{text!r} is longer than 292 years")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from scenarios.lengths import Lengths
 from scenarios.section import Section, fault
@@ -41,6 +41,13 @@ class Sampling(Section):
     stop: Texts | None = None
     ignore_eos: bool | None = None
     extra_body: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("stop", mode="after")
+    @classmethod
+    def _not_empty(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if value is not None and not all(value):
+            raise fault("holds an empty text, at which every answer would end; take it out")
+        return value
 
     @model_validator(mode="after")
     def _check(self) -> Sampling:

@@ -106,6 +106,13 @@ class Scenario(Section):
             raise fault(f"must be at least 0.5 and less than 1, such as 0.95; not {value:g}")
         return value
 
+    @field_validator("stall_limit", mode="after")
+    @classmethod
+    def _some_time(cls, value: int) -> int:
+        if value == 0:
+            raise fault("must be longer than 0, else every gap is a stall; such as 1s")
+        return value
+
     @field_validator("tags", mode="before")
     @classmethod
     def _as_text(cls, value: object) -> object:

@@ -65,9 +65,9 @@ MISTAKES = [
     ("30s", "30", ":5: load.duration: 30 has no unit; write 30s for seconds or 30ms for milliseconds"),
     (
         "30s",
-        "30 s",
+        "30 secs",
         (
-            ":5: load.duration: '30 s' is not a duration; write a number and a unit of ns, us, ms, s,"
+            ":5: load.duration: '30 secs' is not a duration; write a number and a unit of ns, us, ms, s,"
             " m, h, such as 500ms, 1.5s or 1h30m"
         ),
     ),

@@ -61,6 +61,19 @@ def test_later_loads_do_not_see_it() -> None:
     assert scenario.load.rate == 2
 
 
+def test_fault_of_a_section_names_what_was_set_in_it() -> None:
+    with pytest.raises(
+        ScenarioError, match=r"chat\.yaml:\d+, --set load\.duration: load: duration must be long"
+    ):
+        load_scenario("chat", {"load.duration": "0s"})
+    with pytest.raises(ScenarioError, match=r"chat\.yaml:\d+, --set load\.requests: load: has no end"):
+        load_scenario("chat", {"load.requests": "null"})
+    with pytest.raises(
+        ScenarioError, match=r"chat\.yaml:\d+, --set load\.duration, --set load\.warmup: load:"
+    ):
+        load_scenario("chat", {"load.duration": "10s", "load.warmup": "20s", "seed": "3"})
+
+
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [

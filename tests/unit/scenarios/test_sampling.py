@@ -65,6 +65,11 @@ def test_bodies_share_nothing() -> None:
         ({"top_p": 0}, "greater than 0"),
         ({"temprature": 1}, "did you mean 'temperature'"),
         ({"stop": []}, "must be a text or a list of texts"),
+        ({"stop": ""}, "holds an empty text, at which every answer would end"),
+        ({"stop": ["END", ""]}, "holds an empty text"),
+        ({"max_tokens": True}, "must be a whole number or"),
+        ({"max_tokens": "10"}, "must be a whole number or"),
+        ({"max_tokens": {"min": True, "max": 5}}, "valid integer"),
     ],
 )
 def test_what_can_not_be_asked_is_refused(keys: dict[str, Any], message: str) -> None:
