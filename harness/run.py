@@ -22,7 +22,7 @@ from harness.local_load import LocalLoad
 from harness.observer import Observer
 from harness.preflight import find_model
 from harness.result_folder import Manifest, ResultFolder, ResultFolderError
-from harness.server_counter import planned_by_server
+from harness.server_counter import schedule_of
 from harness.sla.grammar import rules_from
 from harness.sla.preconditions import demand_judgeable
 from harness.tally import Tally
@@ -128,7 +128,7 @@ async def run(
     target = Target.parse(base_url, api_key=api_key, headers=headers, verify=verify, proxy=proxy)
     name = await find_model(target, scenario.timeouts, model or scenario.model)
     if scenario.tokenizer == SERVER:
-        schedule = await planned_by_server(scenario, target, name)
+        schedule = await schedule_of(scenario, target, name)
     client = Client(target, scenario.endpoint, name, scenario.timeouts, scenario.local_counter())
     num_workers, worker_notes = crew_size(workers, schedule)
     folder = ResultFolder.create(result_dir, scenario.name)

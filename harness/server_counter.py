@@ -16,6 +16,7 @@ from harness.tokenize_calls import TokenizeCall, tokenize_calls
 from harness.transport import HttpRequest
 from harness.wire.error_text import error_text, one_line
 from scenarios.timeouts import Timeouts
+from scenarios.tokenizer import SERVER
 from scenarios.tokenizers import TokenCounter
 
 if TYPE_CHECKING:
@@ -32,13 +33,15 @@ _PROBE: Final = "how many tokens"
 _VERSION: Final = re.compile(r"/v\d+$")
 
 
-async def planned_by_server(scenario: Scenario, target: Target, model: str) -> Schedule:
-    """The schedule of a scenario whose tokenizer is the server's.
+async def schedule_of(scenario: Scenario, target: Target, model: str) -> Schedule:
+    """The schedule of a scenario, whoever its tokenizer is.
 
     Raises:
         PreflightError: The server has no tokenize call, or doesn't answer it.
         ScenarioError: As ``Scenario.schedule``.
     """
+    if scenario.tokenizer != SERVER:
+        return scenario.schedule()
     return await asyncio.to_thread(lambda: scenario.schedule(ServerCounter(target, model)))
 
 

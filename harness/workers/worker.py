@@ -14,6 +14,7 @@ from harness.client import Client
 from harness.drivers import LoadFacts
 from harness.errors import HarnessError
 from harness.local_load import LocalLoad
+from harness.server_counter import schedule_of
 from harness.tally import Tally
 from harness.target import Target
 from harness.workers.channel import Channel
@@ -26,6 +27,10 @@ from scenarios.scenario import scenario_from
 if TYPE_CHECKING:
     import socket
 
+    from harness.workers.messages import Address
+    from scenarios.scenario import Scenario
+    from scenarios.schedule import Schedule
+
 ORPHAN_S: Final = 5.0
 """A worker whose run is gone ends within this time, whatever it waits for."""
 
@@ -36,7 +41,8 @@ async def work(connected: socket.socket) -> None:
     try:
         order = await channel.receive()
         if isinstance(order, Order):
-            await _Worker(order, channel).run()
+            worker = await _Worker.made_for(order, channel)
+            await worker.run()
     except (HarnessError, ScenarioError) as error:
         await channel.send(Failed(message=str(error)))
     except Exception as error:  # noqa: BLE001 (told to the run's process, which is the one that can end the run)
@@ -47,22 +53,23 @@ async def work(connected: socket.socket) -> None:
 
 
 class _Worker:
-    def __init__(self, order: Order, channel: Channel) -> None:
-        manifest, address = order.manifest, order.address
+    @classmethod
+    async def made_for(cls, order: Order, channel: Channel) -> _Worker:
+        scenario, target = scenario_from(order.manifest.scenario), _target(order.address)
+        client = Client(
+            target, scenario.endpoint, order.manifest.model, scenario.timeouts, scenario.local_counter()
+        )
+        whole = await schedule_of(scenario, target, order.manifest.model)
+        return cls(order, channel, scenario, client, share_of(whole, order.worker, order.num_workers))
+
+    def __init__(
+        self, order: Order, channel: Channel, scenario: Scenario, client: Client, schedule: Schedule
+    ) -> None:
         self._order = order
         self._channel = channel
         self._stop = asyncio.Event()
-        scenario = scenario_from(manifest.scenario)
-        target = Target.parse(
-            address.address,
-            api_key=address.api_key,
-            headers=address.headers,
-            verify=address.verify,
-            proxy=address.proxy,
-        )
-        self._client = Client(target, scenario.endpoint, manifest.model, scenario.timeouts)
-        self._tally = Tally(manifest)
-        schedule = share_of(scenario.schedule(), order.worker, order.num_workers)
+        self._client = client
+        self._tally = Tally(order.manifest)
         journal = Path(order.journal)
         facts = LoadFacts()
         self._brake = ShareBrake(schedule.stop, facts)
@@ -119,3 +126,13 @@ class _Worker:
 async def _cancel(task: asyncio.Future[None]) -> None:
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+def _target(address: Address) -> Target:
+    return Target.parse(
+        address.address,
+        api_key=address.api_key,
+        headers=address.headers,
+        verify=address.verify,
+        proxy=address.proxy,
+    )
