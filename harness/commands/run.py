@@ -72,7 +72,6 @@ def _run(
 
     from harness import event_loop
     from harness.run import run
-    from harness.workers.crew_size import asked_from
     from reports.progress import progress
 
     with progress(Console(stderr=True), quiet=quiet) as display:
@@ -85,7 +84,7 @@ def _run(
                 reports=reports or None,
                 progress=display,
                 telemetry=not no_telemetry,
-                workers=asked_from(workers),
+                workers=workers,
                 **target,
             )
         )

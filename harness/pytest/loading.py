@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from harness.pytest.result_places import ResultPlaces
     from harness.pytest.spine import FinishedRun
     from harness.sla.rule import Rule
+    from harness.workers.crew_size import Asked
     from scenarios.scenario import Scenario
 
 __tracebackhide__ = True
@@ -55,12 +56,17 @@ class Load:
 
     @plainly
     def __call__(
-        self, source: str | Path | Scenario | Mapping[str, Any] | None = None, **keys: object
+        self,
+        source: str | Path | Scenario | Mapping[str, Any] | None = None,
+        *,
+        workers: Asked = 1,
+        **keys: object,
     ) -> Run | PendingRun:
         """Run a scenario, or what the keys say.
 
         Args:
             source: A library scenario's name, a file, a scenario or its mapping.
+            workers: Processes that send the load, ``"auto"`` for one for each CPU but one; 1 is this process.
             **keys: Keys of a scenario and of its sections ``load`` and ``sampling``: ``rate=20``,
                 ``duration="30s"``, ``concurrency=8``, ``requests=100``, ``max_tokens=100``,
                 ``endpoint="completions"``, ``prompts="Hello"``.
@@ -70,6 +76,7 @@ class Load:
 
         Raises:
             ScenarioError: The scenario or an objective is wrong. Nothing was sent.
+            WorkersError: So many workers can't be had. Nothing was sent.
         """
         scenario = build_scenario(source, keys, self._rules, self._name)
         demand_judgeable(
@@ -78,10 +85,10 @@ class Load:
             streaming=wire.endpoint(scenario.endpoint).streaming,
             deadlines=scenario.token_deadlines is not None,
         )
-        pending = PendingRun(self, scenario, self._places.next())
+        pending = PendingRun(self, scenario, self._places.next(), workers)
         return pending if self._is_async else pending.wait()
 
-    def thread(self, scenario: Scenario, folder: Path) -> OwnThread[FinishedRun]:
+    def thread(self, scenario: Scenario, folder: Path, workers: Asked) -> OwnThread[FinishedRun]:
         """A thread that will run the scenario."""
         run = spine()
         return OwnThread(
@@ -91,6 +98,7 @@ class Load:
                 api_key=api_key(),
                 model=self._model or scenario.model,
                 result_dir=folder,
+                workers=workers,
             )
         )
 
@@ -98,14 +106,15 @@ class Load:
 class PendingRun:
     """A run that begins when it is awaited."""
 
-    def __init__(self, load: Load, scenario: Scenario, folder: Path) -> None:
+    def __init__(self, load: Load, scenario: Scenario, folder: Path, workers: Asked) -> None:
         self._load = load
+        self._workers = workers
         self._scenario = scenario
         self._folder = folder
 
     def wait(self) -> Run:
         """Run it and wait."""
-        return self._finish(self._load.thread(self._scenario, self._folder).wait())
+        return self._finish(self._thread().wait())
 
     def __await__(self) -> Generator[Any, None, Run]:
         return self._waited().__await__()
@@ -115,7 +124,10 @@ class PendingRun:
 
     @plainly_awaited
     async def _waited(self) -> Run:
-        return self._finish(await self._load.thread(self._scenario, self._folder).waited())
+        return self._finish(await self._thread().waited())
+
+    def _thread(self) -> OwnThread[FinishedRun]:
+        return self._load.thread(self._scenario, self._folder, self._workers)
 
     def _finish(self, finished: FinishedRun) -> Run:
         run = Run(finished, self._scenario, self._folder)

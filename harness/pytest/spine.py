@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from harness.record import Record
+    from harness.workers.crew_size import Asked
     from reports.result import Result
     from scenarios.scenario import Scenario
 
@@ -30,7 +31,14 @@ class Spine(Protocol):
     """Runs a scenario and writes its result folder."""
 
     async def __call__(
-        self, scenario: Scenario, *, base_url: str, api_key: str | None, model: str | None, result_dir: Path
+        self,
+        scenario: Scenario,
+        *,
+        base_url: str,
+        api_key: str | None,
+        model: str | None,
+        result_dir: Path,
+        workers: Asked,
     ) -> FinishedRun:
         """Run it; ``result_dir`` is made and must not hold files."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from harness.environment import num_cpus
 from harness.errors import HarnessError
@@ -16,38 +16,32 @@ if TYPE_CHECKING:
 AUTO: Final = "auto"
 MAX_WORKERS: Final = 256
 
-Asked: TypeAlias = int | Literal["auto"]
+Asked: TypeAlias = int | str
 """A number of workers, or ``auto``: one for each CPU but one, which is left to everything else."""
 
 
 class WorkersError(HarnessError, ValueError):
-    """So many workers can't be had."""
-
-
-def asked_from(text: str) -> Asked:
-    """What ``text`` asks for.
-
-    Raises:
-        WorkersError: It is neither ``auto`` nor a number of workers.
-    """
-    if text == AUTO:
-        return AUTO
-    if not text.isascii() or not text.isdigit():
-        raise WorkersError(f"workers: {text!r} is no number; give 1 or more, or auto")
-    return int(text)
+    """So many workers can't be had, or one of them can't be started."""
 
 
 def crew_size(asked: Asked, schedule: Schedule) -> tuple[int, tuple[str, ...]]:
     """The number of workers, and what a reader of the report must know of it.
 
     Raises:
-        WorkersError: The number is out of range.
+        WorkersError: It isn't a number in range, nor ``auto``.
     """
-    wanted = max(1, num_cpus() - 1) if asked == AUTO else asked
-    if not 1 <= wanted <= MAX_WORKERS:
-        raise WorkersError(f"workers: {wanted} is out of range; give 1 to {MAX_WORKERS}, or auto")
+    wanted = _wanted(asked)
     size = min(wanted, most_workers(schedule) or wanted)
     return size, tuple(_notes(wanted, size, schedule))
+
+
+def _wanted(asked: Asked) -> int:
+    if asked == AUTO:
+        return max(1, num_cpus() - 1)
+    text = str(asked)
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MAX_WORKERS):
+        raise WorkersError(f"workers: {asked!r} can't be had; give 1 to {MAX_WORKERS}, or auto")
+    return int(text)
 
 
 def _notes(wanted: int, size: int, schedule: Schedule) -> Iterator[str]:

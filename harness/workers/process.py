@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from harness.load_status import LoadStatus
     from harness.workers.messages import Message, Order
 
-START_S: Final = 60.0
+START_S: Final = 300.0
 """A worker must be ready within this time."""
 SILENCE_S: Final = 30.0
 """A worker that says nothing for so long is lost, even if its process lives."""

@@ -22,7 +22,7 @@ from reports.units import duration, quantity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reports.result import Result
+    from reports.result import ClientHealth, Result
 
 FILE_NAME = "summary.txt"
 
@@ -168,9 +168,16 @@ def _client(result: Result) -> str:
         parts.append(f"stamped after the kernel by p99 {quantity(health.receive_delay_p99, 'ns', 2)}")
     if health.schedule_lag_p99 is not None:
         parts.append(f"sent late by p99 {quantity(health.schedule_lag_p99, 'ns', 2)}, connecting left out")
-    parts.append(f"{quantity(health.cpu_share, '', 2)} cores used")
+    parts.append(f"{quantity(health.cpu_share, '', 2)} cores used{_of_workers(health)}")
     parts.append(f"{health.coalesced_chunks:,} of {health.num_chunks:,} chunks shared a read")
     return ", ".join(parts)
+
+
+def _of_workers(health: ClientHealth) -> str:
+    if not health.workers:
+        return ""
+    shares = ", ".join(quantity(worker.cpu_share, "", 2) for worker in health.workers)
+    return f" by {len(health.workers)} workers ({shares})"
 
 
 def _table(title: str, *words: str, numbers: tuple[str, ...]) -> Table:

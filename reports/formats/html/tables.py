@@ -156,6 +156,14 @@ def health(result: Result) -> Iterator[tuple[str, str]]:
         yield "Sent late by (connecting left out) p99, max", _pair(own.schedule_lag_p99, own.schedule_lag_max)
     yield "Garbage collection max, total", _pair(own.gc_pause_max, own.gc_pause_total)
     yield "CPU", f"{significant(own.cpu_share, 3)} cores"
+    for number, worker in enumerate(own.workers, start=1):
+        yield (
+            f"Worker {number} of {len(own.workers)}: requests, CPU, event-loop lag p99",
+            (
+                f"{worker.num_requests:,}, {significant(worker.cpu_share, 3)} cores, "
+                f"{quantity(worker.loop_lag_p99, 'ns', 3)}"
+            ),
+        )
     share = f" ({quantity(own.coalesced_chunks / own.num_chunks, 'share', 3)})" if own.num_chunks else ""
     yield "Chunks that shared a read", f"{own.coalesced_chunks:,} of {own.num_chunks:,}{share}"
     yield "Clock resolution", quantity(own.clock_resolution, "ns")
