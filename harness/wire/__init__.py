@@ -17,6 +17,8 @@ import msgspec
 from harness.errors import EndpointError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scenarios.request import Arrival
 
 
@@ -104,8 +106,10 @@ class Endpoint(abc.ABC):
             WireError: It isn't JSON or not of the endpoint's form.
         """
 
-    def decode_many(self, events: list[bytes]) -> list[Delta]:
+    def decode_many(self, events: list[bytes]) -> Sequence[Delta | str]:
         """What many events bear: for each the same as ``decode`` says, in less time.
+
+        A text stands for an event that bears this text of the answer and nothing else, as most do.
 
         Args:
             events: The data of each, without a line break in it.

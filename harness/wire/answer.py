@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import itertools
+from typing import TYPE_CHECKING, cast
 
 from harness.wire import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from harness.wire import Delta, Usage
 
 _REASONING = Kind.REASONING
@@ -21,7 +24,6 @@ class Answer:
 
     Attributes:
         chunk_ns: Arrival of each token-bearing event.
-        num_coalesced: Of them, those that came in the same read as the one before.
         usage: The last usage seen.
         finish_reason: As the server said.
         done_ns: When ``[DONE]`` or the event that is the last by its form came, None if neither has.
@@ -35,7 +37,6 @@ class Answer:
 
     def __init__(self, keep_text: bool, asked_stream: bool = True) -> None:
         self.chunk_ns: list[int] = []
-        self.num_coalesced = 0
         self.usage: Usage | None = None
         self.finish_reason: str | None = None
         self.done_ns: int | None = None
@@ -47,12 +48,12 @@ class Answer:
         self.num_bytes = 0
         self._texts: list[tuple[str, Kind]] | None = [] if keep_text else None
         self._counts: list[int | None] = []
+        self._num_counted = 0
         self._running: list[int] = []
         self._all_token_ids = True
         self._answer_index: int | None = None
         self._has_reasoning = False
         self._has_text = False
-        self._last_ns = 0
 
     def take(self, stamp_ns: int, delta: Delta) -> None:
         """Add what one event bears; it came at ``stamp_ns``. What comes after the end bears nothing."""
@@ -71,6 +72,18 @@ class Answer:
         if delta.is_last and self.streamed:
             self.done_ns = stamp_ns
 
+    def take_many(self, stamps_ns: Sequence[int], borne: Sequence[Delta | str]) -> None:
+        """Add what the events of a stream bear, as ``Endpoint.decode_many`` says it, each at its stamp."""
+        at = 0
+        for is_text, group in itertools.groupby(borne, _is_text):
+            some = list(group)
+            if is_text:
+                self._take_texts(stamps_ns[at : at + len(some)], cast("list[str]", some))
+            else:
+                for stamp_ns, delta in zip(stamps_ns[at:], cast("list[Delta]", some), strict=False):
+                    self.take(stamp_ns, delta)
+            at += len(some)
+
     @property
     def is_open(self) -> bool:
         """False once the end, or a fault, has come: what follows doesn't count."""
@@ -85,6 +98,11 @@ class Answer:
     def is_empty(self) -> bool:
         """True if no token has come and the server's usage counts none."""
         return not self.has_token and not (self.usage is not None and self.usage.completion_tokens)
+
+    @property
+    def num_coalesced(self) -> int:
+        """Chunks that came in the same read as the one before, and so have its stamp."""
+        return len(self.chunk_ns) - len(set(self.chunk_ns))
 
     @property
     def answer_index(self) -> int | None:
@@ -122,15 +140,29 @@ class Answer:
         Exact by token ids or log-probabilities if every chunk has them, else by a usage that runs along
         with every chunk.
         """
-        exact = [count for count in self._counts if count is not None]
-        if len(exact) == len(self._counts):
-            return exact, bool(exact)
+        if self._num_counted == len(self.chunk_ns):
+            return [count for count in self._counts if count is not None], bool(self.chunk_ns)
         if len(self._running) == len(self.chunk_ns):
             before = [0, *self._running]
             steps = [now - then for then, now in zip(before, self._running, strict=False)]
             if min(steps) > 0:
                 return steps, True
+        if not self._num_counted:
+            return [1] * len(self.chunk_ns), False
         return [count or 1 for count in self._counts], False
+
+    def _take_texts(self, stamps_ns: Sequence[int], texts: list[str]) -> None:
+        """Add tokens of the answer of which only the text is known."""
+        if self.done_ns is not None:
+            return
+        if self._texts is not None:
+            self._texts += ((text, Kind.ANSWER) for text in texts)
+        if self._answer_index is None:
+            self._answer_index = len(self.chunk_ns)
+        self.chunk_ns += stamps_ns
+        self._counts += [None] * len(texts)
+        self._all_token_ids = False
+        self.has_choices = True
 
     def _take_tokens(self, stamp_ns: int, delta: Delta, kind: Kind) -> None:
         if self._texts is not None:
@@ -142,12 +174,14 @@ class Answer:
             self._has_reasoning = True
         elif self._answer_index is None and kind is not Kind.SILENT:
             self._answer_index = len(self.chunk_ns)
-        if stamp_ns == self._last_ns:
-            self.num_coalesced += 1
-        self._last_ns = stamp_ns
         self.chunk_ns.append(stamp_ns)
         self._counts.append(delta.num_tokens)
+        self._num_counted += delta.num_tokens is not None
         if not delta.has_token_ids:
             self._all_token_ids = False
         if delta.usage is not None and delta.usage.completion_tokens is not None:
             self._running.append(delta.usage.completion_tokens)
+
+
+def _is_text(borne: Delta | str) -> bool:
+    return isinstance(borne, str)

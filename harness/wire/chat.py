@@ -9,6 +9,8 @@ from harness.wire import Delta, Endpoint, chunk
 from harness.wire._body import streaming_body
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scenarios.request import Arrival
 
 
@@ -30,6 +32,6 @@ class Wire(Endpoint):
         """See ``Endpoint``."""
         return chunk.decode(data)
 
-    def decode_many(self, events: list[bytes]) -> list[Delta]:
+    def decode_many(self, events: list[bytes]) -> Sequence[Delta | str]:
         """See ``Endpoint``."""
         return chunk.decode_many(events)

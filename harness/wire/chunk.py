@@ -71,7 +71,6 @@ class _Chunk(msgspec.Struct, gc=False):
     object: Any = None
 
 
-_ANSWER = Kind.ANSWER
 _decoder = msgspec.json.Decoder(_Chunk)
 
 
@@ -85,10 +84,10 @@ def decode(data: bytes) -> Delta:
         chunk = _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         chunk = _decode_replaced(data, error)
-    return _plain_text(chunk) or _whole(chunk, data)
+    return _whole(chunk, data)
 
 
-def decode_many(events: list[bytes]) -> list[Delta]:
+def decode_many(events: list[bytes]) -> list[Delta | str]:
     """What many events bear, none of them with a line break in its data.
 
     Raises:
@@ -103,19 +102,17 @@ def decode_many(events: list[bytes]) -> list[Delta]:
     return [_plain_text(chunk) or _whole(chunk, data) for chunk, data in zip(chunks, events, strict=True)]
 
 
-def _plain_text(chunk: _Chunk) -> Delta | None:
-    """What most events bear: text of one choice, and nothing besides; None for any other event."""
+def _plain_text(chunk: _Chunk) -> str | None:
+    """The text of an event that bears text of the answer and nothing else; None for any other."""
     choices = chunk.choices
-    if choices is None or len(choices) != 1 or chunk.usage is not None or chunk.error:
+    if choices is None or len(choices) != 1 or chunk.usage is not None:
+        return None
+    if chunk.error or chunk.object == "error":
         return None
     choice = choices[0]
-    message = choice.delta
-    content = choice.text if message is None else message.content
-    if not content or choice.token_ids is not None or choice.logprobs is not None:
-        return None
-    if not isinstance(content, str):
-        return None
-    return Delta(_ANSWER, content, None, False, None, choice.finish_reason or None, None, True)
+    text = choice.text if choice.delta is None else choice.delta.content
+    is_plain = choice.token_ids is None and choice.logprobs is None and not choice.finish_reason
+    return text if is_plain and isinstance(text, str) else None
 
 
 def _whole(chunk: _Chunk, data: bytes) -> Delta:

@@ -91,19 +91,18 @@ class Decoder:
             events, ends = plain
             self.first = self.first or next(iter(events), b"")
             sizes = np.fromiter(map(len, reads), np.int64, len(reads))
-            completed_by = np.searchsorted(np.cumsum(sizes), ends, side="right")
+            completed_by = sizes.cumsum().searchsorted(ends, side="right")
             self._take_plain(np.asarray(stamps_ns, np.int64)[completed_by].tolist(), events)
 
     def _take_plain(self, stamps_ns: list[int], events: list[bytes]) -> None:
         num_tokens = events.index(_DONE) if _DONE in events else len(events)
         try:
-            deltas = self._decode_many(events[:num_tokens])
+            borne = self._decode_many(events[:num_tokens])
         except WireError:
             for stamp_ns, data in zip(stamps_ns, events, strict=True):
                 self._take_event(stamp_ns, Event(data))
             return
-        for stamp_ns, delta in zip(stamps_ns, deltas, strict=False):
-            self.answer.take(stamp_ns, delta)
+        self.answer.take_many(stamps_ns, borne)
         if num_tokens < len(events) and self.answer.is_open:
             self.answer.done_ns = stamps_ns[num_tokens]
 

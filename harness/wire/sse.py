@@ -85,7 +85,7 @@ class SseParser:
             return None
         self._at_start = False
         sizes = np.fromiter(map(len, events), np.int64, len(events)) + len(_PLAIN_START + _PLAIN_END)
-        return events, np.cumsum(sizes) - 1
+        return events, sizes.cumsum() - 1
 
     def _feed_lines(self, data: bytes) -> list[Event]:
         data = self._without_start(data)
