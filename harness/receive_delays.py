@@ -19,9 +19,10 @@ class ReceiveDelays:
     """The time between the kernel's receipt of a segment and the harness's stamp of it.
 
     The kernel stamps by the wall clock. Both ends of a delay are therefore read from the wall clock, one
-    right beside the monotonic one, and a delay during which the two drifted apart (the clock was set) is left
-    out. A read that held several segments has the stamp of the last; what its first one waited is not
-    known from it, but the event loop's probe knows.
+    right beside the monotonic one. A delay during which the two drifted apart (the clock was set) is left
+    out, and so is one that is negative or longer than everything has lasted (the clock isn't the kernel's).
+    A read that held several segments has the stamp of the last; what its first one waited is not known from
+    it, but the event loop's probe knows.
 
     The first connection is sampled, and then one at random of every eight, so that neither one stream nor the
     order in which a server serves its streams has a say.
@@ -34,7 +35,8 @@ class ReceiveDelays:
         self.num_unstamped = 0
         self._histogram = Histogram()
         self._pending: list[int] = []
-        self._wall_ahead_ns = time.time_ns() - time.monotonic_ns()
+        self._begun_ns = time.monotonic_ns()
+        self._wall_ahead_ns = time.time_ns() - self._begun_ns
         self._chance = random.Random()
         self._num_connections = 0
         self._chosen = 0
@@ -53,9 +55,10 @@ class ReceiveDelays:
         ahead_ns = now_ns - monotonic_ns
         was_set = abs(ahead_ns - self._wall_ahead_ns) > _STEP_NS
         self._wall_ahead_ns = ahead_ns
-        if was_set:
+        delay_ns = now_ns - kernel_ns
+        if was_set or not 0 <= delay_ns <= monotonic_ns - self._begun_ns:
             return
-        self._pending.append(now_ns - kernel_ns)
+        self._pending.append(delay_ns)
         if len(self._pending) >= _MAX_PENDING:
             self._count()
 
