@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import torch
 
 from reference_server.engine.errors import EngineConfigError
+from reference_server.engine.free_memory import free_memory_bytes
 
 if TYPE_CHECKING:
     from reference_server.engine.config import EngineConfig
@@ -27,14 +27,19 @@ def resolve_block_size(config: EngineConfig, device: torch.device) -> int:
 
 
 def resolve_num_blocks(config: EngineConfig, device: torch.device, block_bytes: int, max_blocks: int) -> int:
-    """Blocks of the pool, by memory; at most ``max_blocks``, which all sequences at full length would fill.
+    """Blocks of the pool, by memory.
+
+    At most ``max_blocks``, which all sequences at full length would fill; but a size that was asked for is
+    given whole, because what sequences don't need is prefix cache.
 
     Raises:
         EngineConfigError: Not even one block fits.
     """
     if config.num_gpu_blocks_override is not None:
         return config.num_gpu_blocks_override
-    num_blocks = min(_pool_bytes(config, device) // block_bytes, max_blocks)
+    num_blocks = _pool_bytes(config, device) // block_bytes
+    if not (config.enable_prefix_caching and _was_asked_for(config, device)):
+        num_blocks = min(num_blocks, max_blocks)
     if num_blocks < 1:
         raise EngineConfigError(
             "no memory is left for KV blocks; raise "
@@ -43,17 +48,15 @@ def resolve_num_blocks(config: EngineConfig, device: torch.device, block_bytes: 
     return num_blocks
 
 
+def _was_asked_for(config: EngineConfig, device: torch.device) -> bool:
+    size = config.cpu_kvcache_space if device.type == "cpu" else config.gpu_memory_utilization
+    return size is not None
+
+
 def _pool_bytes(config: EngineConfig, device: torch.device) -> int:
     if device.type == "cuda":
         free, total = torch.cuda.mem_get_info(device)
         return int(free - total * (1 - (config.gpu_memory_utilization or _DEFAULT_UTILIZATION)))
     if config.cpu_kvcache_space is not None:
         return int(config.cpu_kvcache_space * _GIB)
-    return min(_DEFAULT_CPU_BYTES, int(_free_cpu_bytes() * _CPU_SHARE))
-
-
-def _free_cpu_bytes() -> int:
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError):
-        return 4 * _GIB
+    return min(_DEFAULT_CPU_BYTES, int(free_memory_bytes() * _CPU_SHARE))
