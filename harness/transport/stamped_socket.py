@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import struct
 import sys
@@ -86,6 +87,20 @@ class StampedSocket(asyncio.Transport):
         else:
             self._delays.note_unstamped()
         self._protocol.data_received(data)
+        if number := self._sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+            self._break(OSError(number, os.strerror(number)))
+
+    def _break(self, error: OSError) -> None:
+        """The connection broke behind what was read: libuv won't call again, though there may be more."""
+        while not self._is_closing:
+            try:
+                data = self._sock.recv(_READ_BYTES)
+            except OSError:
+                data = b""
+            if not data:
+                self._lose(error)
+                return
+            self._protocol.data_received(data)
 
     def _write(self) -> None:
         try:

@@ -79,7 +79,8 @@ def send() -> Send:
         async def main() -> list[Record]:
             client = Client(Target.parse(url), "chat", "m", Timeouts().model_copy(update=limits_ns))
             arrivals = (
-                Arrival(index=index, prompt=Prompt(text="hello"), sampling={}) for index in range(num)
+                Arrival(index=index, due_ns=None, prompt=Prompt(text="hello"), sampling={})
+                for index in range(num)
             )
             records: list[Record] = []
             schedule = Schedule(arrivals=arrivals, loop="closed", concurrency=slots, num_requests=num)

@@ -116,6 +116,26 @@ def test_a_reset_is_told_as_one(runner: Runner) -> None:
     runner(main())
 
 
+@linux
+@loops
+def test_a_reset_behind_unread_bytes_is_told_after_them(runner: Runner) -> None:
+    """libuv reports such a connection once and then never again."""
+
+    async def main() -> None:
+        server, client = pair()
+        seen = Seen()
+        StampedSocket(client, seen, ReceiveDelays())
+        await asyncio.sleep(0.01)
+        server.sendall(b"x" * 200_000)
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+        server.close()
+        time.sleep(0.05)  # noqa: ASYNC251 (bytes and reset are to be there together)
+        assert isinstance(await asyncio.wait_for(seen.lost, 10), ConnectionResetError)
+        assert len(seen.data) > 0
+
+    runner(main())
+
+
 def test_R5_a_wall_clock_that_is_set_leaves_no_delay(monkeypatch: pytest.MonkeyPatch) -> None:
     """One hour ahead or back between receipt and stamp: that sample is left out, the next one counts."""
     delays = ReceiveDelays()
