@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Final
+
+from scipy.special import bdtr
+
+_FAR: Final = 10
+"""So many deviations from its mean a binomial number isn't with any chance that is asked for here."""
 
 
 def nearest_rank(p: float, n: int) -> int:
@@ -30,9 +36,25 @@ def interval_ranks(p: float, n: int, confidence: float = 0.95) -> tuple[int | No
     nearest_rank(p, n)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence {confidence}: give a share, 0 < confidence < 1 (0.95)")
-    from scipy.stats import binom  # takes a second, which a process that only counts need not wait
-
     tail = (1 - confidence) / 2
-    low = int(binom.ppf(tail, n, p / 100))
-    high = int(binom.ppf(1 - tail, n, p / 100)) + 1
+    low = _binomial_quantile(tail, n, p / 100)
+    high = _binomial_quantile(1 - tail, n, p / 100) + 1
     return (low if low >= 1 else None), (high if high <= n else None)
+
+
+def _binomial_quantile(chance: float, n: int, p: float) -> int:
+    """The smallest k that at least ``chance`` of all draws of n with probability p don't exceed.
+
+    The same as ``scipy.stats.binom.ppf``, whose module takes a second to be imported and each call several
+    times as long: the harness asks while it stamps.
+    """
+    deviation = math.sqrt(n * p * (1 - p))
+    below = max(-1, math.floor(n * p - _FAR * deviation) - 1)
+    found = min(n, math.ceil(n * p + _FAR * deviation))
+    while found - below > 1:
+        middle = (below + found) // 2
+        if bdtr(middle, n, p) >= chance:
+            found = middle
+        else:
+            below = middle
+    return found
