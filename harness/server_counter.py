@@ -86,11 +86,15 @@ class ServerCounter(TokenCounter):
             for text in rest:
                 counts[text] = self._call.count(await self._ask(carrier, self._call, self._path, text))
 
+        workers = [asyncio.ensure_future(work()) for _ in range(_NUM_AT_ONCE)]
         try:
-            await asyncio.gather(*(work() for _ in range(_NUM_AT_ONCE)))
+            await asyncio.gather(*workers)
         except (_NoReplyError, msgspec.MsgspecError) as error:
             raise PreflightError(f"tokenizer: server: {one_line(str(error))}", "http_error") from error
         finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
             await carrier.close()
         return counts
 
