@@ -128,7 +128,7 @@ def test_library_scenario_loads_and_schedules(name: str) -> None:
     assert scenario.name == name
     assert scenario.description.endswith(".")
     schedule = scenario.schedule()
-    indices = [arrival.index for arrival in schedule.arrivals]
+    indices = [turn.index for arrival in schedule.arrivals for turn in (arrival, *arrival.later)]
     assert len(indices) >= 10
     assert indices == list(range(len(indices)))
     assert scenario_from(scenario.to_mapping()) == scenario
