@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from harness.output_tokens import output_tokens_of
 from harness.record import Record, TokenSource
-from harness.timeline import End, Timeline
+from harness.timeline import SLICE_BYTES, End, EnoughError, Timeline
 from harness.wire import Usage
 from harness.wire.decoding import Decoder
 from harness.wire.error_text import one_line
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from harness.client import Client, Prepared
+
+MAX_WAITING_BYTES: Final = 64 * 1024 * 1024
+"""So much of one answer may wait to be decoded."""
 
 
 class Exchange(Timeline):
@@ -39,6 +42,7 @@ class Exchange(Timeline):
         "_client",
         "_decoder",
         "_keep_text",
+        "_num_slices",
         "_on_slice",
         "_prepared",
         "is_recorded",
@@ -56,6 +60,7 @@ class Exchange(Timeline):
     ) -> None:
         super().__init__(due_ns)
         self.is_recorded = False
+        self._num_slices = 0
         self._client = client
         self._prepared = prepared
         self._on_slice = on_slice
@@ -82,8 +87,20 @@ class Exchange(Timeline):
             self.recorded.set_result(record)
 
     def on_slice(self) -> None:
-        """See ``Timeline``."""
+        """See ``Timeline``. A server that sends without end must not fill the memory."""
         self._on_slice(self)
+        if self._decoder.answer.fault is not None:
+            raise EnoughError(End.CLOSED, *self._decoder.answer.fault)
+        self._num_slices += 1
+        if self._num_slices > MAX_WAITING_BYTES // SLICE_BYTES:
+            self._num_slices = sum(map(len, self.reads)) // SLICE_BYTES
+        if self._num_slices > MAX_WAITING_BYTES // SLICE_BYTES:
+            raise EnoughError(
+                End.CLIENT_ERROR,
+                "too_fast",
+                f"{MAX_WAITING_BYTES:,} bytes came faster than the harness could decode them; "
+                "lower the load, or give it more CPU",
+            )
 
     def has_token(self) -> bool:
         """See ``Timeline``. Decodes what has come so far."""

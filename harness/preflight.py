@@ -9,7 +9,7 @@ import msgspec
 
 from harness import transport
 from harness.errors import PreflightError
-from harness.timeline import End, Timeline
+from harness.timeline import End, EnoughError, Timeline
 from harness.transport import HttpRequest
 from harness.wire.error_text import error_text, one_line
 
@@ -18,6 +18,17 @@ if TYPE_CHECKING:
     from scenarios.timeouts import Timeouts
 
 _PATIENCE_NS: Final = 10_000_000_000
+_MAX_REPLY_BYTES: Final = 8 * 1024 * 1024
+
+
+class _ShortReply(Timeline):
+    """One that ends where a list of models can't be that long."""
+
+    def on_slice(self) -> None:
+        """See ``Timeline``. Nobody takes the reads meanwhile."""
+        if sum(map(len, self.reads)) > _MAX_REPLY_BYTES:
+            message = f"a reply of more than {_MAX_REPLY_BYTES:,} bytes to a question for its models"
+            raise EnoughError(End.NOT_HTTP, "too_long", message)
 
 
 class _Model(msgspec.Struct):
@@ -76,7 +87,7 @@ async def find_model(target: Target, timeouts: Timeouts, wanted: str | None) -> 
 async def _get(target: Target, timeouts: Timeouts, path: str) -> Timeline:
     patience = {name: min(_PATIENCE_NS, getattr(timeouts, name)) for name in type(timeouts).model_fields}
     carrier = transport.choose(target, timeouts.model_copy(update=patience))
-    timeline = Timeline(time.monotonic_ns())
+    timeline = _ShortReply(time.monotonic_ns())
     try:
         request = HttpRequest("GET", target.path_beside(path), accept="application/json")
         await carrier.exchange(request, timeline)

@@ -25,6 +25,21 @@ class End(enum.Enum):
     CLIENT_ERROR = "client_error"
 
 
+class EnoughError(Exception):
+    """Nothing more of this exchange is wanted: its transport closes the connection.
+
+    Args:
+        end: How the exchange ends by that.
+        detail: The sub-class of the failure.
+        message: What happened in words.
+    """
+
+    def __init__(self, end: End, detail: str, message: str) -> None:
+        super().__init__(message)
+        self.end = end
+        self.detail = detail
+
+
 class Timeline:
     """One exchange. All times in ns of the monotonic clock; None for what hasn't happened.
 
@@ -81,7 +96,11 @@ class Timeline:
             self.end, self.end_ns, self.detail, self.message = end, at_ns, detail, message
 
     def keep(self, at_ns: int, data: bytes) -> None:
-        """Take the body bytes of a socket read."""
+        """Take the body bytes of a socket read.
+
+        Raises:
+            EnoughError: They are the last that are wanted.
+        """
         self.read_ns.append(at_ns)
         self.reads.append(data)
         self._num_gathered += len(data)
@@ -90,7 +109,11 @@ class Timeline:
             self.on_slice()
 
     def on_slice(self) -> None:
-        """Called each time about ``SLICE_BYTES`` have gathered."""
+        """Called each time about ``SLICE_BYTES`` have gathered.
+
+        Raises:
+            EnoughError: Nothing more is wanted.
+        """
 
     def has_token(self) -> bool:
         """True once a token has come: then the idle timeout holds, no more that for the first token."""

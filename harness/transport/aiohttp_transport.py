@@ -21,7 +21,7 @@ import aiohttp
 import yarl
 from aiohttp.client_proto import ResponseHandler
 
-from harness.timeline import End
+from harness.timeline import End, EnoughError
 from harness.transport import REQUEST_ID, HttpRequest, Transport
 from harness.transport.failures import Failure, connect_failure, exchange_failure
 from harness.transport.watchdog import Watchdog
@@ -113,7 +113,12 @@ class StampingHandler(ResponseHandler):
         while body is not None and timeline is not None and body.exception() is None:
             if not (piece := body.read_nowait(-1)):
                 return
-            timeline.keep(now_ns, piece)
+            try:
+                timeline.keep(now_ns, piece)
+            except EnoughError as enough:
+                timeline.close(enough.end, now_ns, enough.detail, str(enough))
+                self.give_up()
+                return
 
     def feed_data(self, data: Any, size: int = 0) -> None:  # noqa: ANN401 (aiohttp's own signature)
         """A response head is complete; its body will come through ``data[1]``."""

@@ -8,7 +8,7 @@ import socket
 import time
 from typing import TYPE_CHECKING, cast
 
-from harness.timeline import End
+from harness.timeline import End, EnoughError
 from harness.transport.failures import exchange_failure
 from harness.transport.framing import framing_of
 from harness.transport.head import MAX_HEAD_BYTES, NotHttpError, parse_head
@@ -105,6 +105,9 @@ class Connection(asyncio.Protocol):
                 timeline.keep(now_ns, body)
         except NotHttpError as error:
             self._end(End.NOT_HTTP, now_ns, "framing", str(error))
+            self.abort()
+        except EnoughError as enough:
+            self._end(enough.end, now_ns, enough.detail, str(enough))
             self.abort()
         if framing is not None and framing.is_complete:
             self._complete(framing, now_ns)

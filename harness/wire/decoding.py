@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MAX_REPLY_BYTES: Final = 16 * 1024 * 1024
 MAX_ERROR_BYTES: Final = 64 * 1024
+MAX_CHUNKS: Final = 1_000_000
+"""More than any model's context holds: a stream without end must not fill the memory."""
 _DONE: Final = b"[DONE]"
 _EVENT_STARTS: Final = (b"data:", b"event:", b"id:", b"retry:", b":", b"\xef\xbb\xbf")
 _STREAM, _REPLY, _FAILURE, _FOREIGN = "stream", "reply", "failure", "foreign"
@@ -84,7 +86,9 @@ class Decoder:
         if not self.answer.is_open:
             return
         plain = self._sse.feed_plain(b"".join(reads))
-        if plain is None:
+        if len(self.answer.chunk_ns) > MAX_CHUNKS:
+            self.answer.fault = ("too_many_chunks", f"an answer of more than {MAX_CHUNKS:,} chunks")
+        elif plain is None:
             for stamp_ns, data in zip(stamps_ns, reads, strict=True):
                 self._feed_read(stamp_ns, data)
         else:
