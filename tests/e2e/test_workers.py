@@ -186,7 +186,7 @@ def wait_until_gone(workers: list[psutil.Process]) -> None:
 
 
 def test_a_killed_worker_is_named_and_the_run_invalid(started: subprocess.Popen[str], tmp_path: Path) -> None:
-    """It ends soon; of the dead worker counts what its journal had kept. A9-01: no command line has the key."""
+    """It ends soon; of the dead worker counts what its journal kept. A9-01: the key is on no command line."""
     workers = workers_of(started)
     assert not any("sk-canary" in word for worker in workers for word in worker.cmdline())
     kept = len(journal_of(tmp_path / "r" / "journal.jsonl", 1).read_bytes().splitlines())
