@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Final
 
-from reports.units import MISSING, fixed, quantity, scale_of
+from reports.units import MISSING, quantity, scale_of
+from reports.view import percentile_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reports.conversations import Conversations, TurnSummary
-    from reports.percentile import Percentile
 
 COUNTS: Final = ("requests", "failed", "prompt tokens", "from cache")
 TIMES: Final = ("ttft p50", "ttft p95", "ttft p99")
@@ -51,14 +51,6 @@ def _line(turn: TurnSummary) -> TurnLine:
             MISSING if turn.cached_share is None else quantity(turn.cached_share, "share", 3),
         ),
         times=tuple(quantity(each.value, "ns", 4) for each in turn.ttft) or (MISSING,) * len(TIMES),
-        intervals=tuple(map(_interval, turn.ttft)) or ("",) * len(TIMES),
+        intervals=tuple(percentile_interval(each, scale_of("ns", each.value)) for each in turn.ttft)
+        or ("",) * len(TIMES),
     )
-
-
-def _interval(percentile: Percentile) -> str:
-    """Both ends; empty where there are too few samples for one of them."""
-    if percentile.low is None or percentile.high is None:
-        return ""
-    scale = scale_of("ns", percentile.value)
-    low, high = fixed([percentile.low, percentile.high], scale, [])
-    return f"{low}\u2013{high}"

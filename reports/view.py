@@ -147,7 +147,7 @@ def _metric_line(metric: MetricSummary, shown: tuple[float, ...], limits: list[f
         unit=scale.label,
         n=f"{metric.n:,}",
         percentiles=tuple(numbers[:-2]),
-        intervals=tuple(_percentile_interval(metric.percentile(p), scale) for p in shown),
+        intervals=tuple(percentile_interval(metric.percentile(p), scale) for p in shown),
         mean=numbers[-2],
         maximum=numbers[-1],
         client_error=_client_error(metric),
@@ -155,7 +155,7 @@ def _metric_line(metric: MetricSummary, shown: tuple[float, ...], limits: list[f
     )
 
 
-def _percentile_interval(percentile: Percentile | None, scale: Scale) -> str:
+def percentile_interval(percentile: Percentile | None, scale: Scale) -> str:
     """Both ends with a dash between them; an end that so few samples can't bound is left out."""
     if percentile is None:
         return ""

@@ -85,6 +85,10 @@ _PLAIN: Final = (
     ),
     _integer("num_chunks", "Token-bearing events.", lambda r: len(r.chunk_ns)),
     _integer("coalesced_chunks", "Of them, in one read with the one before.", lambda r: r.coalesced_chunks),
+    _integer("conversation", "The conversation it belongs to.", lambda r: r.conversation),
+    _integer("turn", "Its turn there, from 1.", lambda r: r.turn),
+    _text("request_id", "Sent as `X-Request-Id`.", lambda r: r.request_id),
+    _text("server_id", "The `id` of the server's answer.", lambda r: r.server_id),
     _text("message", "The failure in words, secrets masked.", lambda r: r.message),
 )
 _MEASURED: Final = Column(
