@@ -53,14 +53,14 @@ class PromptFile(PromptSource):
             ScenarioError: One can't be read; the message names its place.
         """
 
-    def read_counted(self, counter: TokenCounter | None) -> Iterator[Prompt]:
-        """As ``read``, for sources that take limits from the lengths of texts."""
+    def read_counted(self, counter: TokenCounter | None) -> tuple[list[Prompt], tuple[str, ...]]:
+        """The prompts, and notes on them; for sources that take limits from the lengths of texts."""
         del counter
-        return self.read()
+        return list(self.read()), ()
 
     def open(self, rng: Generator, counter: TokenCounter | None = None) -> PromptStream:
         """The usable prompts in order."""
-        prompts = list(self.read_counted(counter))
+        prompts, notes = self.read_counted(counter)
         usable = with_token_counts([prompt for prompt in prompts if self._fits(prompt)], counter)
         if not usable:
             raise ScenarioError(f"prompts: {self.file}: {self._why_none(prompts)}")
@@ -72,7 +72,7 @@ class PromptFile(PromptSource):
             num_turns=num_requests(usable),
             repeats=self.repeat,
             chat_only=any(prompt.messages is not None for prompt in usable),
-            notes=(note,) if left_out else (),
+            notes=(*((note,) if left_out else ()), *notes),
         )
 
     def _fits(self, prompt: Prompt) -> bool:

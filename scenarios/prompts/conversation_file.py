@@ -12,6 +12,7 @@ from scenarios.errors import ScenarioError
 from scenarios.files import DataFile
 from scenarios.history import History
 from scenarios.prompt_files import PromptFile, decode, lines
+from scenarios.reply_lengths import ReplyLengths, reply_lengths
 from scenarios.request import FollowUp, Message, Prompt
 
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ class ConversationFile(PromptFile):
 
     Read are lines of ``{"messages": [{"role", "content"}]}`` or ``{"conversations": [{"from", "value"}]}``,
     and a JSON list of such objects (ShareGPT). ``delay_ms`` beside a user message is the time from the answer
-    before to it, unless ``load.think_time`` says another. The length in words of the answer in the data is a
-    turn's ``max_tokens``. A conversation that doesn't begin with a user (after a system prompt) is left out.
+    before to it, unless ``load.think_time`` says another. The length of the answer in the data is a turn's
+    ``max_tokens``: in tokens where the scenario names a tokenizer, else in words. A conversation that doesn't
+    begin with a user (after a system prompt) is left out.
 
     Attributes:
         history: ``live`` or ``scripted``: the answers of the data.
@@ -42,16 +44,20 @@ class ConversationFile(PromptFile):
 
     def read(self) -> Iterator[Prompt]:
         """A prompt for each conversation that has a turn."""
-        for place, said in self._conversations():
-            prompt = self._prompt(place, said)
-            if prompt is not None:
-                yield prompt
+        return iter(self.read_counted(None)[0])
+
+    def read_counted(self, counter: TokenCounter | None) -> tuple[list[Prompt], tuple[str, ...]]:
+        """The same, answers in tokens where somebody counts them."""
+        each_turns = (list(_turns(place, said))[: self.max_turns] for place, said in self._conversations())
+        conversations = [turns for turns in each_turns if turns]
+        answers = (turn.answer for turns in conversations for turn in turns)
+        lengths = reply_lengths((each for each in answers if each is not None), counter)
+        note = f"max_tokens of a turn is the number of {lengths.unit} of its answer in the data"
+        return [self._prompt(turns, lengths) for turns in conversations], (f"conversation_file: {note}",)
 
     def open(self, rng: Generator, counter: TokenCounter | None = None) -> PromptStream:
         """The usable conversations in order."""
-        stream = super().open(rng, counter)
-        note = "conversation_file: max_tokens of a turn is the number of words of its answer in the data"
-        return structs.replace(stream, multi_turn=True, notes=(*stream.notes, note))
+        return structs.replace(super().open(rng, counter), multi_turn=True)
 
     def _conversations(self) -> Iterator[tuple[str, Sequence[_Said]]]:
         place, whole = f"prompts: {self.file}", self.file.read_bytes()
@@ -61,20 +67,17 @@ class ConversationFile(PromptFile):
         else:
             yield from ((place, decode(place, text, _Record).said) for place, text in lines(self.file))
 
-    def _prompt(self, place: str, said: Sequence[_Said]) -> Prompt | None:
-        turns = list(_turns(place, said))[: self.max_turns]
-        if not turns:
-            return None
+    def _prompt(self, turns: Sequence[_Turn], lengths: ReplyLengths) -> Prompt:
         first, *later = turns
         return Prompt(
             messages=first.asked,
-            max_tokens=first.num_words,
+            max_tokens=lengths.limit(first.answer),
             follow_ups=tuple(
                 FollowUp(
                     added=turn.asked,
                     answer=before.answer if self.history == "scripted" else None,
                     think_ns=turn.think_ns,
-                    max_tokens=turn.num_words,
+                    max_tokens=lengths.limit(turn.answer),
                 )
                 for before, turn in zip(turns, later, strict=False)
             ),
@@ -102,10 +105,6 @@ class _Turn(msgspec.Struct):
     asked: tuple[Message, ...]
     think_ns: int | None
     answer: str | None = None
-
-    @property
-    def num_words(self) -> int | None:
-        return None if self.answer is None else max(1, len(self.answer.split()))
 
 
 _ROLES: Final = {"human": "user", "gpt": "assistant", "bing": "assistant", "chatgpt": "assistant"}

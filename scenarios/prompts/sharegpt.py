@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import structs
 from pydantic import Field
 
 from scenarios.files import DataFile
 from scenarios.prompt_files import PromptFile, decode, make_prompt
+from scenarios.reply_lengths import reply_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.random import Generator
-
-    from scenarios.prompts import PromptStream
     from scenarios.request import Prompt
     from scenarios.tokenizers import TokenCounter
 
@@ -33,22 +30,17 @@ class Sharegpt(PromptFile):
 
     def read(self) -> Iterator[Prompt]:
         """A prompt for each conversation that has one."""
-        return self.read_counted(None)
+        return iter(self.read_counted(None)[0])
 
-    def read_counted(self, counter: TokenCounter | None) -> Iterator[Prompt]:
+    def read_counted(self, counter: TokenCounter | None) -> tuple[list[Prompt], tuple[str, ...]]:
         """The same, replies in tokens where somebody counts them."""
         asked = list(self._asked())
-        replies = [reply for _, _, reply in asked]
-        limits = [len(reply.split()) for reply in replies] if counter is None else counter.count(replies)
-        for (place, question, _), limit in zip(asked, limits, strict=True):
-            yield make_prompt(place, text=question, max_tokens=limit)
-
-    def open(self, rng: Generator, counter: TokenCounter | None = None) -> PromptStream:
-        """The usable prompts in order."""
-        stream = super().open(rng, counter)
-        unit = "words" if counter is None else "tokens"
-        note = f"sharegpt: max_tokens of a request is the number of {unit} of its reply"
-        return structs.replace(stream, notes=(*stream.notes, note))
+        lengths = reply_lengths((reply for _, _, reply in asked), counter)
+        prompts = [
+            make_prompt(place, text=question, max_tokens=lengths.limit(reply))
+            for place, question, reply in asked
+        ]
+        return prompts, (f"sharegpt: max_tokens of a request is the number of {lengths.unit} of its reply",)
 
     def _asked(self) -> Iterator[tuple[str, str, str]]:
         """Place, question and reply."""

@@ -199,6 +199,29 @@ def test_A10_01_reply_lengths_are_in_tokens_where_somebody_counts(bpe: TokenCoun
     assert limits[1] > 3
 
 
+def test_answers_of_a_conversation_are_limits_in_tokens_too(bpe: TokenCounter, tmp_path: Path) -> None:
+    said = [("user", "Why?"), ("assistant", "supercalifragilistic"), ("user", "So?"), ("assistant", "a b c")]
+    line = msgspec.json.encode({"messages": [{"role": role, "content": text} for role, text in said]})
+    (tmp_path / "c.jsonl").write_bytes(line)
+    scenario = _scenario({"source": "conversation_file", "file": str(tmp_path / "c.jsonl")}, 1)
+    for counter, unit in ((None, "words"), (bpe, "tokens")):
+        schedule = scenario.schedule(counter)
+        first = next(schedule.arrivals)
+        limits = [each.sampling["max_tokens"] for each in (first, *first.later)]
+        assert limits == ([1, 3] if counter is None else bpe.count([text for _, text in said[1::2]]))
+        assert [note for note in schedule.notes if f"the number of {unit} of its answer" in note]
+
+
+def test_replies_that_are_too_many_to_count_are_in_words_and_it_says_so(tmp_path: Path) -> None:
+    turns = [{"from": "human", "value": "Why?"}, {"from": "gpt", "value": "one two " * 600_000}]
+    (tmp_path / "s.json").write_bytes(msgspec.json.encode([{"conversations": turns}]))
+    counter = Counted(len)
+    schedule = _scenario({"source": "sharegpt", "file": str(tmp_path / "s.json")}, 1).schedule(counter)
+    assert next(schedule.arrivals).sampling["max_tokens"] == 1_200_000
+    assert [note for note in schedule.notes if "the number of words of its reply" in note]
+    assert counter.num_counted == 1  # the prompt
+
+
 def test_given_prompts_are_counted(bpe: TokenCounter, tmp_path: Path) -> None:
     messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why so?"}]
     (tmp_path / "p.jsonl").write_bytes(msgspec.json.encode({"messages": messages}) + b'\n"Hello there"\n')
