@@ -29,6 +29,12 @@ class TurnLine:
     intervals: tuple[str, ...]
 
 
+def title(conversations: Conversations | None) -> str:
+    """Of the table."""
+    num = 0 if conversations is None else conversations.num_begun
+    return f"Turns of {num:,} conversation{'' if num == 1 else 's'}"
+
+
 def lines(conversations: Conversations | None) -> Iterator[TurnLine]:
     """The first turn, all later ones together, and those by their number."""
     if conversations is None:

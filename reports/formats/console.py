@@ -109,7 +109,7 @@ def _metrics(result: Result, width: int) -> RenderableType | None:
     lines = view.metric_lines(result, shown)
     numbers = ("n", *(f"p{p:g}" for p in shown), "max", "client ±")
     table = _table("Metrics", "metric", "unit", numbers=numbers)
-    table.columns[0].no_wrap = width >= _WIDE
+    table.columns[0].no_wrap = table.columns[1].no_wrap = width >= _WIDE
     for line in lines:
         if not line.reason:
             cells = (line.unit, line.n, *line.percentiles, line.maximum, line.client_error)
@@ -132,7 +132,9 @@ def _turns(result: Result) -> RenderableType | None:
     lines = list(turns_view.lines(result.conversations))
     if not lines:
         return None
-    table = _table("Turns of conversations", "turn", numbers=(*turns_view.COUNTS, *turns_view.TIMES))
+    table = _table(
+        turns_view.title(result.conversations), "turn", numbers=(*turns_view.COUNTS, *turns_view.TIMES)
+    )
     for line in lines:
         table.add_row(line.turn, *line.counts, *line.times)
     return table

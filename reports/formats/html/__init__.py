@@ -133,6 +133,7 @@ def _tables(result: Result) -> dict[str, Any]:
         "errors": [
             (view.error_label(error), f"{error.count:,}", view.error_sample(error)) for error in result.errors
         ],
+        "turns_title": turns_view.title(result.conversations),
         "turn_columns": (*turns_view.COUNTS, *turns_view.TIMES),
         "turns": list(turns_view.lines(result.conversations)),
         "timeline": tables.slices(result),

@@ -128,7 +128,9 @@ def test_parts_are_the_whole(make_record: MakeRecord, seed: int) -> None:
 
 
 def test_lines_show_what_a_reader_looks_for(make_record: MakeRecord) -> None:
-    lines = list(turns_view.lines(summary(conversations(make_record)).conversations))
+    found = summary(conversations(make_record)).conversations
+    assert turns_view.title(found) == "Turns of 40 conversations"
+    lines = list(turns_view.lines(found))
     assert [line.turn for line in lines] == ["1", "2 and later", "2", "3 to 4", "5 to 8"]
     assert lines[0].counts == ("40", "0", "100", "0 %")
     assert lines[1].counts == ("160", "0", "350", "50 %")
