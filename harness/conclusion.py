@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from harness.calibration.kept import beyond
 from harness.metrics import metric
+from harness.past_scenario import past_scenario
 from harness.recorder import step
 from harness.secrets import without_secrets
 from harness.sla.judge import judge
@@ -13,7 +14,6 @@ from harness.telemetry.checks import BothSides
 from harness.telemetry.summary import server_telemetry, telemetry_notes
 from reports.curves import curve
 from reports.result import SCHEMA_VERSION, Result
-from scenarios.scenario import scenario_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ class Conclusion:
     def __init__(self, manifest: Manifest, tally: Tally) -> None:
         self._manifest = manifest
         self._tally = tally
-        self._scenario = scenario_from(manifest.scenario)
+        self._scenario = past_scenario(manifest.scenario)
 
     def draw(self, checkpoint: Checkpoint, telemetry: Sequence[Line] = ()) -> tuple[Result, Snapshot]:
         """The result, and the frozen numbers that it was drawn from.

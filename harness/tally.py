@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from harness.errors import HarnessError
+from harness.past_scenario import past_scenario
 from harness.sla.grammar import rules_from
 from harness.summary import Summarizer, SummaryState
 from harness.telemetry.client_side import ClientSide
 from harness.warm_up import WarmUp, WarmUpState
-from scenarios.scenario import scenario_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -84,7 +84,7 @@ class Tally:
 
     def __init__(self, manifest: Manifest) -> None:
         self._manifest = manifest
-        self._scenario = scenario_from(manifest.scenario)
+        self._scenario = past_scenario(manifest.scenario)
         self.rules = rules_from(self._scenario.thresholds)
         self.warm_up = WarmUp(manifest.window)
         self.summarizer = self._new_summarizer(manifest.window)

@@ -1,0 +1,31 @@
+"""The scenario of a run, as far as it judges what was measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from scenarios.scenario import Scenario, scenario_from
+from scenarios.tokenizer import WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NOT_SENT_AGAIN: Final = {
+    "load": {"arrivals": "closed", "concurrency": 1, "requests": 1},
+    "prompts": {"source": "text", "text": "-"},
+    "tokenizer": WORDS,
+}
+
+
+def past_scenario(scenario: Mapping[str, Any]) -> Scenario:
+    """Objectives, confidence, limits and names, without what was sent.
+
+    So that a run can be reported where its prompts, traces and tokenizer are not.
+
+    Args:
+        scenario: As the manifest holds it.
+
+    Raises:
+        ScenarioError: It is no scenario of this version.
+    """
+    return scenario_from({**scenario, **_NOT_SENT_AGAIN})
