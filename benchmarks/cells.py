@@ -133,9 +133,9 @@ def figures(cell: Cell, claims: Claims, truth: Truth, usage: Usage) -> Figures:
 def _digested(cell: Cell, truth: Truth) -> float:
     """Chunks a second that went through the client, not only to it.
 
-    In a closed loop a client sends its next request when it has digested an answer. So by the last arrival it
-    has digested as many answers as there were arrivals beyond the first of each stream; what still lies in the
-    buffers of its sockets does not count.
+    In a closed loop a client sends its next request when it has digested an answer. So by the last arrival
+    it has digested as many answers as there were arrivals beyond the first of each stream; what still lies in
+    the buffers of its sockets does not count.
     """
     begin_ns, end_ns = truth.window_ns
     num_through = len(truth.lines) - (cell.streams or 0)
@@ -155,7 +155,7 @@ def _against(name: str, claimed: Quantiles | None, true_ns: NDArray[np.int64]) -
 
 
 def _request_by_request(claims: Claims, truth: Truth) -> Figures:
-    """Percentiles of the differences themselves, which nothing can cancel out of."""
+
     lines, ttft, gaps = truth.by_index(), [], []
     for request in claims.requests or ():
         line = lines[request.request_id.rpartition("-")[2]]

@@ -61,6 +61,7 @@ def run(
         timeout_s: Then it is killed.
     """
     _adopt_orphans()
+    others = frozenset(_children(os.getpid()))
     before, begin_ns = _cpu_of_ended_children(), time.monotonic_ns()
     environment = {key: value for key, value in {**os.environ, **variables}.items() if value is not None}
     with output.open("wb") as file:
@@ -70,29 +71,32 @@ def run(
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             env=environment,
-            start_new_session=True,
+            process_group=0,
             preexec_fn=lambda: bind(0, core),
         )
-    with _Watch(process.pid) as watch:
+    with _Watch(others) as watch:
         try:
             exit_code: int | None = process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             exit_code = None
-    _end_what_is_left(process, watch.seen)
+    _end_what_is_left(process, others)
     cpu_s, end_ns = _cpu_of_ended_children() - before, time.monotonic_ns()
     times, cpu = [begin_ns, *watch.times_ns, end_ns], [0.0, *watch.cpu_s, cpu_s]
     return Usage(exit_code, (end_ns - begin_ns) / 1e9, cpu_s, watch.peak_mb, times, cpu)
 
 
 class _Watch:
-    """Looks at a tree of processes now and then, from a thread."""
+    """Looks at this process's descendants now and then, from a thread.
 
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
+    Args:
+        others: Children that are not the client's.
+    """
+
+    def __init__(self, others: frozenset[int]) -> None:
+        self._others = others
         self.times_ns: list[int] = []
         self.cpu_s: list[float] = []
         self.peak_mb = 0.0
-        self.seen: set[int] = set()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look_again_and_again)
 
@@ -109,14 +113,13 @@ class _Watch:
             self._look()
 
     def _look(self) -> None:
-        pids, cpu_s, resident_mb = [self._pid], 0.0, 0.0
+        pids, cpu_s, resident_mb = list({*_children(os.getpid())} - self._others), 0.0, 0.0
         for pid in pids:
             with suppress(OSError, IndexError):
                 pids += _children(pid)
                 fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
                 cpu_s += sum(map(int, fields[11:15])) / _TICKS_PER_S
                 resident_mb += int(fields[21]) * _PAGE_MB
-        self.seen.update(pids)
         self.times_ns.append(time.monotonic_ns())
         self.cpu_s.append(max(cpu_s, self.cpu_s[-1] if self.cpu_s else 0.0))
         self.peak_mb = max(self.peak_mb, resident_mb)
@@ -134,15 +137,16 @@ def _adopt_orphans() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def _end_what_is_left(process: subprocess.Popen[bytes], seen: set[int]) -> None:
-    """Kill the client's session and the processes of its that left it, and wait for all."""
+def _end_what_is_left(process: subprocess.Popen[bytes], others: frozenset[int]) -> None:
+    """Kill the client's group, then the orphans that left it, generation by generation, and wait for all."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    for pid in set(_children(os.getpid())) & seen:
-        with suppress(ProcessLookupError, ChildProcessError):
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
+    while orphans := {*_children(os.getpid())} - others:
+        for pid in orphans:
+            with suppress(ProcessLookupError, ChildProcessError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
 
 
 def _cpu_of_ended_children() -> float:

@@ -28,7 +28,7 @@ class Tokenpace(Peer):
         output = str(load.folder / "result")
         return [
             *(str(program(python, "tokenpace")), "run", str(scenario)),
-            *("--base-url", load.url, "--output", output, "--quiet"),
+            *("--base-url", load.url, "--model", load.model, "--output", output, "--quiet"),
         ]
 
     def claims(self, load: Load) -> Claims:
