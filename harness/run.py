@@ -21,6 +21,7 @@ from harness.interruption import Interruption
 from harness.local_load import LocalLoad
 from harness.observer import Observer
 from harness.preflight import find_model
+from harness.recount import recounted
 from harness.result_folder import Manifest, ResultFolder, ResultFolderError
 from harness.server_counter import schedule_of
 from harness.sla.grammar import rules_from
@@ -166,10 +167,7 @@ def report(folder: ResultFolder, reports: Collection[str] | None = None) -> Run:
         HarnessError: The folder can't be read or written.
     """
     manifest = folder.manifest()
-    tally = Tally(manifest)
-    for record in read_records(folder.journal_path):
-        tally.add(record)
-    return _conclude(folder, manifest, tally, folder.checkpoint(), reports)
+    return _conclude(folder, manifest, recounted(folder, manifest), folder.checkpoint(), reports)
 
 
 async def _send(
