@@ -142,7 +142,7 @@ class Exchange(Timeline):
             done_ns=(self.end_ns if answer.done_ns is None else answer.done_ns) - origin_ns,
             outcome=outcome,
             detail=detail,
-            message=one_line(self._client.target.mask(message)),
+            message=one_line(self._client.target.mask(message)) if message else "",
             status=self.status,
             finish_reason=answer.finish_reason,
             prompt_tokens=arrival.prompt.num_tokens if usage.prompt_tokens is None else usage.prompt_tokens,

@@ -7,6 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+import numpy as np
 
 from harness.metrics import Missing, metric
 from reports.histogram import Histogram
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 LATELY_S: Final = 5.0
 _US_NS: Final = 1_000
+_MANY: Final = 4_096
 
 
 class LiveState(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +48,7 @@ class LiveView:
         self.num_ok = 0
         self.num_failed = 0
         self._histograms = {name: Histogram() for name in ("ttft", "tpot")}
+        self._taken: dict[str, list[int]] = {name: [] for name in self._histograms}
         self._lately: deque[tuple[float, int]] = deque()
 
     def add(self, record: Record) -> None:
@@ -54,13 +57,23 @@ class LiveView:
         self.num_failed += record.outcome.failed
         self._lately.append((time.monotonic(), record.output_tokens or 0))
         if record.outcome.succeeded:
-            for name, histogram in self._histograms.items():
+            for name, taken in self._taken.items():
                 values = metric(name).values(record, record.due_ns)
                 if not isinstance(values, Missing):
-                    histogram.record(min(round(values[0] / _US_NS), histogram.layout.highest))
+                    taken.append(round(values[0] / _US_NS))
+                if len(taken) >= _MANY:
+                    self._count()
+
+    def _count(self) -> None:
+        """Put what was taken into the histograms, many at a time: one by one takes longer."""
+        for name, taken in self._taken.items():
+            histogram = self._histograms[name]
+            histogram.record_many(np.array(taken, np.int64).clip(max=histogram.layout.highest))
+            taken.clear()
 
     def state(self) -> LiveState:
         """What was taken so far, as a value that can be sent to another process."""
+        self._count()
         return LiveState(
             num_ok=self.num_ok,
             num_failed=self.num_failed,
@@ -79,6 +92,7 @@ class LiveView:
 
     def percentile(self, name: str, p: float) -> float | None:
         """A percentile of ``ttft`` or ``tpot`` so far, in ns; None without a sample."""
+        self._count()
         histogram = self._histograms[name]
         return histogram.percentile(p) * _US_NS if histogram.n else None
 

@@ -18,7 +18,12 @@ FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Outcome(enum.StrEnum):
-    """What became of a request; exactly one holds."""
+    """What became of a request; exactly one holds.
+
+    Attributes:
+        succeeded: True for ``ok`` and ``ok_empty``.
+        failed: True for every outcome that counts as an error; a request cut by the end of the run doesn't.
+    """
 
     OK = "ok"
     OK_EMPTY = "ok_empty"
@@ -35,15 +40,9 @@ class Outcome(enum.StrEnum):
     CUT = "cut"
     CLIENT_ERROR = "client_error"
 
-    @property
-    def succeeded(self) -> bool:
-        """True for ``ok`` and ``ok_empty``."""
-        return self in (Outcome.OK, Outcome.OK_EMPTY)
-
-    @property
-    def failed(self) -> bool:
-        """True for every outcome that counts as an error; a request cut by the end of the run doesn't."""
-        return not self.succeeded and self is not Outcome.CUT
+    def __init__(self, value: str) -> None:
+        self.succeeded = value in ("ok", "ok_empty")
+        self.failed = not self.succeeded and value != "cut"
 
 
 CANCELLED: Final = "cancelled"
