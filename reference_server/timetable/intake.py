@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from reference_server.timetable.event_loop import EventLoop
 
-_TURN_NS = 500_000
+_TURN_NS = 100_000
 
 
 class Intake:
-    """Jobs to be done in order, half a millisecond at a time, between turns of the event loop."""
+    """Jobs to be done in order, a tenth of a millisecond at a time, between turns of the event loop."""
 
     def __init__(self, loop: EventLoop) -> None:
         self._loop = loop
