@@ -99,6 +99,8 @@ class Crew:
                 await asyncio.gather(*map(self._follow, self._workers))
         finally:
             stopping.cancel()
+            if not self.started_ns:
+                self._kill_the_rest()
             await asyncio.gather(
                 stopping, *(worker.end() for worker in self._workers), return_exceptions=True
             )

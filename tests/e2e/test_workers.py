@@ -327,3 +327,28 @@ def test_no_such_number_of_workers(
     assert done.returncode == 2
     assert "give 1 to 256, or auto" in done.stderr
     assert not (tmp_path / "r").exists()
+
+
+def test_R1_a_signal_while_workers_start_ends_the_run(
+    timetable: TimetableProcess, scenario: Path, tmp_path: Path
+) -> None:
+    """Nobody is waited for, nothing is left behind, and the folder says what it holds: nothing."""
+    folder = tmp_path / "r"
+    arguments = ("run", scenario, "--base-url", timetable.url, "--output", folder, "--workers", "2")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "harness", *map(str, arguments)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not (workers := psutil.Process(process.pid).children()):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130, errors
+    assert load(folder / "result.json").num_requests == 0
+    assert {path.name for path in folder.glob("journal*")} == {"journal.jsonl"}
+    wait_until_gone(workers)
