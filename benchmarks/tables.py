@@ -13,7 +13,7 @@ _ERRORS = ("ttft p50 error", "ttft p99 error", "gap p50 error", "gap p99 error")
 _EACH = ("each ttft p50", "each ttft p99", "each |gap| p99")
 _COST = ("chunks/s", "streams seen", "cpu us/chunk", "cpu s before and after", "peak MB")
 COLUMNS = {
-    "accuracy": (*_ERRORS, *_EACH, *_COST, "requests ok"),
+    "accuracy": (*_ERRORS, *_EACH, *_COST, "server late max", "requests ok"),
     "ceiling": (*_COST, "requests ok"),
     "memory": ("peak MB", "chunks/s", "requests ok"),
     "open": ("arrivals/s", "arrivals p", "schedule lag p99", *_ERRORS, *_EACH, "requests ok"),
