@@ -6,6 +6,7 @@ import gc
 import signal
 import socket
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from reference_server.timetable.connection import Connection
@@ -82,7 +83,8 @@ def _allow_many_connections() -> None:
     """As many open files as the system lets us have."""
     if sys.platform != "win32":
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        with suppress(ValueError, OSError):  # macOS says "unlimited" and means 10,240
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _spare_garbage_collection() -> None:
