@@ -1,4 +1,4 @@
-"""A server that means harm, as a program: ``hostile_server.py HARM``. It says its port and serves for ever."""
+"""A server that means harm, as a program: ``hostile_server.py HARM``. Says its port, serves for ever."""
 
 from __future__ import annotations
 
