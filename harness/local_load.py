@@ -30,7 +30,6 @@ class LocalLoad:
         tally: Takes the records.
         journal_path: The journal, new.
         stop: Set it to end the load now.
-        samples: So many requests, the first ones, keep prompt and answer as text.
         facts: Filled while the load goes on; new ones by default.
         brake: Ends the sending early; the one of the schedule's limits by default.
     """
@@ -42,7 +41,6 @@ class LocalLoad:
         tally: Tally,
         journal_path: Path,
         stop: asyncio.Event,
-        samples: int,
         *,
         facts: LoadFacts | None = None,
         brake: Brake | None = None,
@@ -52,7 +50,6 @@ class LocalLoad:
         self._tally = tally
         self._journal_path = journal_path
         self._stop = stop
-        self._samples = samples
         self._facts = facts or LoadFacts()
         self._brake = brake or Brake(schedule.stop, self._facts)
         self._probe = HealthProbe(client.transport.receive_delays, self._facts)
@@ -88,7 +85,7 @@ class LocalLoad:
                 facts=self._facts,
                 brake=self._brake,
                 start_ns=start_ns,
-                samples=self._samples,
+                samples=self._tally.max_samples,
             )
 
     def status(self) -> LoadStatus:

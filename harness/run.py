@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from harness import __version__, wire
+from harness.address import Address
 from harness.calibration.kept import with_calibration
 from harness.client import Client
 from harness.conclusion import Conclusion
@@ -27,14 +28,12 @@ from harness.server_counter import schedule_of
 from harness.sla.grammar import rules_from
 from harness.sla.preconditions import demand_judgeable
 from harness.tally import Tally
-from harness.target import Target
 from harness.telemetry.log import read_telemetry
 from harness.telemetry.scraper import Scraper
 from harness.window import window_of
 from harness.workers.crew import Crew
 from harness.workers.crew_size import crew_size
 from harness.workers.journals import read_records
-from harness.workers.messages import Address
 from reports import formats
 from reports.result import Result, Verdict, save
 from scenarios.tokenizer import SERVER
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from harness.errors import HarnessError
     from harness.record import Record
     from harness.result_folder import Checkpoint
+    from harness.target import Target
     from harness.workers.crew_size import Asked
     from reports.progress import Progress
     from scenarios.scenario import Scenario
@@ -126,7 +126,14 @@ async def run(
         streaming=wire.endpoint(scenario.endpoint).streaming,
         deadlines=scenario.token_deadlines is not None,
     )
-    target = Target.parse(base_url, api_key=api_key, headers=headers, verify=verify, proxy=proxy)
+    address = Address(
+        base_url=base_url,
+        api_key=api_key,
+        headers=dict(headers or {}),
+        verify=verify if isinstance(verify, bool) else str(verify),
+        proxy=proxy,
+    )
+    target = address.target()
     name = await find_model(target, scenario.timeouts, model or scenario.model)
     if scenario.tokenizer == SERVER:
         schedule = await schedule_of(scenario, target, name)
@@ -136,20 +143,12 @@ async def run(
     manifest = _manifest(scenario, schedule, target, name, worker_notes)
     folder.save(manifest)
     tally, interruption = Tally(manifest), Interruption()
+    path, stop = folder.journal_path, interruption.stop
     load: LocalLoad | Crew
     if num_workers == 1:
-        load = LocalLoad(
-            schedule, client, tally, folder.journal_path, interruption.stop, samples=scenario.samples
-        )
+        load = LocalLoad(schedule, client, tally, path, stop)
     else:
-        address = Address(
-            address=base_url,
-            api_key=api_key,
-            headers=dict(headers or {}),
-            verify=verify if isinstance(verify, bool) else str(verify),
-            proxy=proxy,
-        )
-        load = Crew(schedule, num_workers, manifest, address, tally, folder.journal_path, interruption.stop)
+        load = Crew(schedule, num_workers, manifest, address, tally, path, stop)
     async with contextlib.AsyncExitStack() as at_end:
         at_end.push_async_callback(client.close)
         if telemetry:

@@ -102,6 +102,11 @@ class Tally:
             deadlines=self._scenario.token_deadlines,
         )
 
+    @property
+    def max_samples(self) -> int:
+        """So many requests, the first ones of the schedule, keep prompt and answer as text."""
+        return self._scenario.samples
+
     def add(self, record: Record) -> None:
         """Take one request."""
         self.warm_up.add(record)

@@ -25,9 +25,9 @@ from harness.workers.process import WorkerProcess
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable
 
+    from harness.address import Address
     from harness.result_folder import Manifest
     from harness.tally import Tally
-    from harness.workers.messages import Address
     from scenarios.schedule import Schedule
 
 LEAD_NS: Final = 300_000_000

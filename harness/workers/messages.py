@@ -6,23 +6,11 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from harness.address import Address
 from harness.drivers.saturation import Bin
 from harness.load_status import LoadStatus
 from harness.result_folder import Manifest
 from harness.tally import Part
-
-
-class Address(msgspec.Struct, frozen=True, kw_only=True):
-    """Arguments of ``Target.parse``: they may hold secrets, and are never shown."""
-
-    address: str
-    api_key: str | None
-    headers: dict[str, str]
-    verify: bool | str
-    proxy: str | None
-
-    def __repr__(self) -> str:
-        return "Address(...)"
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True, tag="order"):

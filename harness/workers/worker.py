@@ -16,7 +16,6 @@ from harness.errors import HarnessError
 from harness.local_load import LocalLoad
 from harness.server_counter import schedule_of
 from harness.tally import Tally
-from harness.target import Target
 from harness.workers.channel import Channel
 from harness.workers.limits import ShareBrake
 from harness.workers.messages import Beat, Cut, Done, Drain, Failed, Order, Ready, Start
@@ -27,8 +26,6 @@ from scenarios.scenario import scenario_from
 if TYPE_CHECKING:
     import socket
 
-    from harness.workers.messages import Address
-    from scenarios.scenario import Scenario
     from scenarios.schedule import Schedule
 
 ORPHAN_S: Final = 5.0
@@ -55,16 +52,14 @@ async def work(connected: socket.socket) -> None:
 class _Worker:
     @classmethod
     async def made_for(cls, order: Order, channel: Channel) -> _Worker:
-        scenario, target = scenario_from(order.manifest.scenario), _target(order.address)
+        scenario, target = scenario_from(order.manifest.scenario), order.address.target()
         client = Client(
             target, scenario.endpoint, order.manifest.model, scenario.timeouts, scenario.local_counter()
         )
         whole = await schedule_of(scenario, target, order.manifest.model)
-        return cls(order, channel, scenario, client, share_of(whole, order.worker, order.num_workers))
+        return cls(order, channel, client, share_of(whole, order.worker, order.num_workers))
 
-    def __init__(
-        self, order: Order, channel: Channel, scenario: Scenario, client: Client, schedule: Schedule
-    ) -> None:
+    def __init__(self, order: Order, channel: Channel, client: Client, schedule: Schedule) -> None:
         self._order = order
         self._channel = channel
         self._stop = asyncio.Event()
@@ -79,7 +74,6 @@ class _Worker:
             self._tally,
             journal,
             self._stop,
-            scenario.samples,
             facts=facts,
             brake=self._brake,
         )
@@ -126,13 +120,3 @@ class _Worker:
 async def _cancel(task: asyncio.Future[None]) -> None:
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-
-
-def _target(address: Address) -> Target:
-    return Target.parse(
-        address.address,
-        api_key=address.api_key,
-        headers=address.headers,
-        verify=address.verify,
-        proxy=address.proxy,
-    )

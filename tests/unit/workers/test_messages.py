@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from harness.address import Address
 from harness.client_health import HealthProbe
 from harness.drivers import LoadFacts
 from harness.live_view import LiveView
@@ -19,7 +20,7 @@ from harness.tally import VERSION, Part, PartError, Tally
 from harness.window import Window
 from harness.workers.channel import Channel
 from harness.workers.limits import CommonLimits
-from harness.workers.messages import Address, Beat, Done, Order, Ready, Start, decode, encode
+from harness.workers.messages import Beat, Done, Order, Ready, Start, decode, encode
 from scenarios.scenario import scenario_from
 from scenarios.schedule import StopLimits
 
@@ -46,7 +47,7 @@ MANIFEST = Manifest(
     capped=False,
     window=Window(),
 )
-ADDRESS = Address(address="127.0.0.1:1", api_key="sk-canary", headers={"X": "y"}, verify=True, proxy=None)
+ADDRESS = Address(base_url="127.0.0.1:1", api_key="sk-canary", headers={"X": "y"}, verify=True, proxy=None)
 BLANK = HealthProbe().report(LoadFacts(), is_open=True)
 
 
