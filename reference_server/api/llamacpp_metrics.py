@@ -16,7 +16,8 @@ def collect_llamacpp(stats: EngineStats) -> Iterator[Metric]:
     """Counters and gauges without labels; never NaN."""
     busy = stats.generation_tokens / stats.num_steps if stats.num_steps else 0.0
     counters: dict[str, tuple[str, float]] = {
-        "prompt_tokens": ("Prompt tokens processed.", stats.prompt_tokens),
+        "prompt_tokens": ("Prompt tokens computed.", stats.prompt_tokens - stats.prompt_tokens_cached),
+        "prompt_tokens_cached": ("Prompt tokens from the prefix cache.", stats.prompt_tokens_cached),
         "tokens_predicted": ("Tokens generated.", stats.generation_tokens),
         "n_decode": ("Engine steps.", stats.num_steps),
     }

@@ -1,0 +1,49 @@
+"""The engine's state as metrics: counters that add up and never fall, whatever came from the cache."""
+
+from __future__ import annotations
+
+from reference_server.api.engine_metrics import collect_engine
+from reference_server.api.llamacpp_metrics import collect_llamacpp
+from reference_server.engine.request import EngineInfo, EngineStats
+
+INFO = EngineInfo(
+    max_model_len=64,
+    vocab_size=10,
+    eos_token_ids=(1,),
+    num_blocks=8,
+    block_size=16,
+    dtype="float32",
+    device="cpu",
+)
+
+
+def values(stats: EngineStats, info: EngineInfo = INFO) -> dict[str, float]:
+    """By name, and by source where there is one."""
+    families = [*collect_engine({"model_name": "m"}, info, stats), *collect_llamacpp(stats)]
+    return {
+        sample.name + sample.labels.get("source", ""): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+def test_prompt_tokens_by_source_add_up() -> None:
+    found = values(EngineStats(prompt_tokens=300, prompt_tokens_cached=96, prefix_cache_hits=160))
+    assert found["vllm:prompt_tokens_by_source_totallocal_compute"] == 204
+    assert found["vllm:prompt_tokens_by_source_totallocal_cache_hit"] == 96
+    assert found["vllm:prompt_tokens_total"] == 300
+    assert found["vllm:prompt_tokens_cached_total"] == 96
+    assert (found["llamacpp:prompt_tokens_total"], found["llamacpp:prompt_tokens_cached_total"]) == (204, 96)
+
+
+def test_a_hit_of_a_prompt_that_is_still_computed_takes_nothing_from_a_counter() -> None:
+    """Hits are known at once, prompts count when they are done: a difference of the two could fall."""
+    before = values(EngineStats(prompt_tokens=100))
+    after = values(EngineStats(prompt_tokens=100, prefix_cache_queries=200, prefix_cache_hits=96))
+    assert all(after[name] >= value for name, value in before.items() if name.endswith("_total"))
+    assert after["vllm:prompt_tokens_by_source_totallocal_compute"] == 100
+
+
+def test_cached_blocks_that_nobody_owns_are_free() -> None:
+    found = values(EngineStats(num_blocks=8, num_free_blocks=6))
+    assert found["vllm:kv_cache_usage_perc"] == found["vllm:gpu_cache_usage_perc"] == 0.25
