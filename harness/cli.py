@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib
+import os
 import pkgutil
 import sys
 import traceback
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from harness import __version__, commands
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 USAGE_ERROR: Final = 2
 INTERRUPTED: Final = 130
 INTERNAL_ERROR: Final = 70
+NOT_SHOWN: Final = 4
+"""A result that nobody could be told is none that holds."""
+_FULL_OR_LEFT: Final = (errno.ENOSPC, errno.EDQUOT, errno.EPIPE)
+
+
+class OutputError(Exception):
+    """Standard output can't be written: its device is full, or its reader has left."""
 
 
 class CommandsByFile(click.Group):
@@ -35,6 +48,34 @@ class CommandsByFile(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:  # noqa: ANN401 (click's)
+        """Read the command line; ``--help`` is printed here."""
+        with _all_written():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command."""
+        with _all_written():
+            return super().invoke(ctx)
+
+
+@contextlib.contextmanager
+def _all_written() -> Iterator[None]:
+    """See that all that is said meanwhile reaches standard output.
+
+    Raises:
+        OutputError: It doesn't.
+    """
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        if error.filename is None and error.errno in _FULL_OR_LEFT:
+            raise OutputError(f"standard output can't be written ({error.strerror})") from error
+        raise
+
 
 @click.group(cls=CommandsByFile, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="tokenpace")
@@ -52,6 +93,10 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         code = USAGE_ERROR
+    except OutputError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered goes there
+        click.echo(f"tokenpace: {error}", err=True)
+        code = NOT_SHOWN
     except (click.Abort, KeyboardInterrupt):
         click.echo("tokenpace: interrupted", err=True)
         code = INTERRUPTED

@@ -44,7 +44,7 @@ async def served_models(target: Target, timeouts: Timeouts) -> list[str]:
 
     Raises:
         PreflightError: The server can't be reached, its certificate isn't trusted, it isn't HTTP, or it
-            wants another key.
+            wants another key, or isn't ready.
     """
     timeline = await _get(target, timeouts, "/models")
     if timeline.end is not End.COMPLETE or timeline.status is None:
@@ -54,6 +54,12 @@ async def served_models(target: Target, timeouts: Timeouts) -> list[str]:
         remedy = "give the right API key"
         raise PreflightError(
             f"{target.url} answers {timeline.status}: {target.mask(error_text(body))}; {remedy}", "http_error"
+        )
+    if timeline.status >= 500 and timeline.status != 501:
+        raise PreflightError(
+            f"{target.url} answers {timeline.status}: {target.mask(error_text(body))}; "
+            "wait until it is ready, then try again",
+            "http_error",
         )
     try:
         return [model.id for model in msgspec.json.decode(body, type=_Models).data]

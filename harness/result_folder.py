@@ -159,6 +159,7 @@ class ResultFolder:
             temporary.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n")
             temporary.replace(path)
         except OSError as error:
+            temporary.unlink(missing_ok=True)
             raise ResultFolderError(
                 f"{path} can't be written ({error.strerror}); is the disk full?"
             ) from error

@@ -159,6 +159,8 @@ def _split(address: str) -> SplitResult:
         raise TargetError(f"the address can't be read ({error}); give one like {_EXAMPLE}") from error
     if parts.scheme not in _PORTS:
         raise TargetError(f"the address begins with '{parts.scheme}://'; give one like {_EXAMPLE}")
+    if re.match(r"[^\[]*:[^\[]*:", parts.netloc.rpartition("@")[2]):
+        raise TargetError(f"an IPv6 address stands in brackets: {parts.scheme}://[::1]:8000")
     if not host or re.search(r"[\s\x00-\x1f\x7f]", address):
         raise TargetError(f"the address has no host or holds blanks; give one like {_EXAMPLE}")
     return parts

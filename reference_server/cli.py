@@ -25,4 +25,8 @@ cli.add_command(model)
 
 def main() -> None:
     """Entry point: 0 after an orderly stop, 1 if something failed, 2 for bad usage, 128 + signal."""
-    sys.exit(cli.main(prog_name="tokenpace"))
+    try:
+        sys.exit(cli.main(prog_name="tokenpace"))
+    except ModuleNotFoundError as error:
+        click.echo(f"Error: {error.name} is missing; install the server: tokenpace[server]", err=True)
+        sys.exit(2)

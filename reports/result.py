@@ -404,8 +404,11 @@ def save(result: Result, path: Path) -> None:
     """
     data = msgspec.json.format(msgspec.json.encode(result), indent=1)
     temporary = path.with_name(path.name + ".tmp")
-    temporary.write_bytes(data + b"\n")
-    temporary.replace(path)
+    try:
+        temporary.write_bytes(data + b"\n")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def load(path: Path) -> Result:

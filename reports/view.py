@@ -35,6 +35,7 @@ TITLES = {  # in the order in which tables show them
     "attainment": "Attainment",
     "error_rate": "Error rate",
 }
+_MAX_SPREAD = 100
 _COLUMNS = (50.0, 90.0, 95.0, 99.0, 99.9)
 
 
@@ -135,24 +136,30 @@ def metric_lines(result: Result, shown: tuple[float, ...]) -> list[MetricLine]:
 
 
 def _metric_line(metric: MetricSummary, shown: tuple[float, ...], limits: list[float]) -> MetricLine:
-    """All numbers of a line have the unit that suits the median, and the same number of decimals."""
-    middle = metric.percentile(50.0)
-    scale = scale_of(metric.unit, middle.value if middle else metric.maximum)
+    """All numbers of a line have one unit and, but for the mean, the same number of decimals."""
+    scale = _scale(metric)
     cells = [cell.value if cell else None for cell in map(metric.percentile, shown)]
-    numbers = fixed([*cells, metric.mean, metric.maximum], scale, limits)
+    *percentiles, maximum = fixed([*cells, metric.maximum], scale, limits)
     return MetricLine(
         name=metric.name,
         title=title(metric.name),
         basis=metric.basis or "",
         unit=scale.label,
         n=f"{metric.n:,}",
-        percentiles=tuple(numbers[:-2]),
+        percentiles=tuple(percentiles),
         intervals=tuple(percentile_interval(metric.percentile(p), scale) for p in shown),
-        mean=numbers[-2],
-        maximum=numbers[-1],
+        mean=fixed([metric.mean], scale, limits)[0],
+        maximum=maximum,
         client_error=_client_error(metric),
         reason="" if metric.n else metric.reason or "no samples",
     )
+
+
+def _scale(metric: MetricSummary) -> Scale:
+    """That of the median, or of a hundredth of the largest value: ``702 ms``, not ``702,000 µs``."""
+    middle = metric.percentile(50.0)
+    typical = metric.maximum if middle is None else middle.value
+    return scale_of(metric.unit, max(typical or 0.0, (metric.maximum or 0.0) / _MAX_SPREAD))
 
 
 def percentile_interval(percentile: Percentile | None, scale: Scale) -> str:

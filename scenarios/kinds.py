@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from scenarios.section import Section, fault, fault_at
@@ -65,4 +65,14 @@ class Kinds(Generic[S]):
             raise fault_at(self._key, "missing; one of " + ", ".join(self.names), data)
         if name not in self.names:
             raise fault_at(self._key, f"'{name}' is unknown; {did_you_mean(str(name), self.names)}", name)
+        self._check_keys(name, data)
         return self.load(name).model_validate(data, context=info.context)
+
+    def _check_keys(self, name: str, data: Mapping[str, object]) -> None:
+        """Refuse a key that belongs to other kinds, and name them."""
+        for key in data.keys() - self.load(name).keys():
+            if others := ", ".join(other for other in self.names if key in self._keys(other)):
+                raise fault_at(str(key), f"{name} has no such key; it is one of {others}", data[key])
+
+    def _keys(self, name: str) -> Collection[str]:
+        return self.load(name).keys()

@@ -19,6 +19,11 @@ class Section(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
+    @classmethod
+    def keys(cls) -> dict[str, FieldInfo]:
+        """The fields by the names they have in a scenario."""
+        return {field.alias or name: field for name, field in cls.model_fields.items()}
+
     @model_validator(mode="before")
     @classmethod
     def _check_keys(cls, data: object) -> object:
@@ -26,7 +31,7 @@ class Section(BaseModel):
             return data
         if not isinstance(data, Mapping):
             raise fault(f"must be a section with keys, not {data!r}")
-        known = {field.alias or name: field for name, field in cls.model_fields.items()}
+        known = cls.keys()
         if faults := _unknown(data, known) or _missing(data, known):
             raise ValidationError.from_exception_data(cls.__name__, faults)
         return data

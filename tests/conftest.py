@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+import hypothesis
 import pytest
 from support.replay_server import ReplayServer
 from support.timetable_process import TimetableProcess
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MS = 1_000_000
+
+hypothesis.settings.register_profile("busy", deadline=None)
+hypothesis.settings.load_profile("busy")  # how long an example takes says nothing on a shared machine
 
 
 class MakeRecord(Protocol):

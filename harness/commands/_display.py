@@ -22,7 +22,8 @@ def display(done: Run) -> None:
     console = Console()
     show(done.result, console if console.is_terminal else Console(width=_PLAIN_WIDTH))
     for path in (done.folder.result_path, *done.reports.values()):
-        click.echo(f"wrote {path}")
+        if path.exists():
+            click.echo(f"wrote {path}")
 
 
 def end(done: Run) -> NoReturn:

@@ -61,7 +61,9 @@ def target_options(command: Callable[P, T]) -> Callable[P, T]:
             "--ca-file", metavar="FILE", type=click.Path(path_type=Path), help="Trust these certificates."
         ),
         click.option("--insecure", is_flag=True, help="Accept any TLS certificate."),
-        click.option("--proxy", metavar="URL", help="Go through this HTTP proxy."),
+        click.option(
+            "--proxy", metavar="URL", help="Go through this HTTP proxy; HTTP_PROXY and its like are not read."
+        ),
     )
     for option in reversed(options):
         command = option(command)

@@ -264,7 +264,7 @@ class Summarizer:
             token_source=self._observations.token_source,
             notes=(
                 *self._loop_notes(),
-                *self._observations.notes(),
+                *self._observations.notes(self._loop),
                 *self._conversations.notes(),
                 *self._attainment_notes(),
             ),

@@ -36,6 +36,10 @@ _COUNTS: Final = (
     "_num_coalesced",
     "_num_estimated",
 )
+_CONNECTING: Final = {
+    "open": "part of their response times and not of their service times",
+    "closed": "part of none of their times: in a closed loop these begin with the sending",
+}
 _WORDS: Final = {
     TokenSource.USAGE: "the server's usage",
     TokenSource.TOKEN_IDS: "the token ids the server sent",
@@ -152,15 +156,15 @@ class Observations:
         how = " and ".join(sorted(_WORDS[source] for source in self._sources if source in _ESTIMATES))
         return f"the output tokens of {self._num_estimated} of {num} requests were counted by {how}"
 
-    def notes(self) -> tuple[str, ...]:
-        """One sentence each."""
+    def notes(self, loop: str = "open") -> tuple[str, ...]:
+        """One sentence each, for a run of that loop."""
         return (
             *self._token_notes(),
             *self._prompt_lengths.notes(),
             *self._disagreement(),
             *self._left_out(),
             *self._stalls(),
-            *self._connections(),
+            *self._connections(loop),
             *self._coalesced(),
         )
 
@@ -171,10 +175,16 @@ class Observations:
             order = sorted(self._sources.items(), key=lambda item: (-item[1], item[0]))
             parts = (f"{_WORDS[source]} ({num} requests)" for source, num in order)
             yield "output tokens counted by " + ", ".join(parts)
+        if not self._has_gaps:
+            return
         if self._num_assumed and not self._num_exact:
             yield "itl takes each chunk for one token: the server doesn't say how many a chunk holds"
         elif self._num_assumed:
             yield f"itl takes each chunk for one token in {self._num_assumed} requests; in the rest it knows"
+
+    @property
+    def _has_gaps(self) -> bool:
+        return self._num_chunks > self._num_exact + self._num_assumed
 
     def _disagreement(self) -> Iterator[str]:
         usage, chunks = self._usage_tokens, self._tokens_in_chunks
@@ -207,12 +217,12 @@ class Observations:
             limit = format_duration(self._stall_limit_ns)
             yield f"{self._num_stalls} stalls longer than {limit} in {self._num_stalled} requests"
 
-    def _connections(self) -> Iterator[str]:
+    def _connections(self, loop: str) -> Iterator[str]:
         if self._num_cold:
             mean_ms = self._cold_ns / self._num_cold / 1e6
             yield (
                 f"{self._num_cold} of {self._num_succeeded} requests opened a new connection "
-                f"({mean_ms:.3g} ms on average), which is part of their ttft from the due time"
+                f"({mean_ms:.3g} ms on average), which is {_CONNECTING[loop]}"
             )
 
     def _coalesced(self) -> Iterator[str]:

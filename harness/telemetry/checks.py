@@ -32,7 +32,7 @@ _LITTLE: Final = 0.2
 _SIGMAS: Final = 3
 _TTFT: Final = 0.02
 _TTFT_NS: Final = 1e6
-_MORE: Final = "others may be using the server"
+_MORE: Final = "others may be using the server, or it was still busy with earlier requests"
 _FEWER: Final = "more than one server may stand behind the address"
 
 
@@ -69,11 +69,11 @@ def total_checks(both: BothSides) -> Iterator[CrossCheck]:
 
 def _tokens(name: str, client: int, server: float, side: ClientSide) -> CrossCheck:
     agree = abs(server - client) <= max(_COUNTS * client, 0.5)
-    did = "received" if name == "output_tokens" else "sent"
-    message = f"the client {did} {significant(client)} tokens, the server counted {significant(server)}"
+    whose = "received" if name == "output_tokens" else "had prompts answered of"
+    message = f"the client {whose} {significant(client)} tokens, the server counted {significant(server)}"
     if not agree:
         message += f"; {_MORE if server > client else _FEWER}"
-        message += f", and {side.num_unfinished} requests were not finished" if side.num_unfinished else ""
+        message += f", and {side.num_unfinished} requests failed or were cut" if side.num_unfinished else ""
     if name == "output_tokens" and side.num_estimated:
         message += "; the client's count is an estimate"
     return _check(name, "tokens", client, server, message, agree=agree)

@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from support.timetable_process import TimetableProcess
 
 from harness.cli import cli, main
 from harness.journal import read_journal
@@ -19,8 +20,6 @@ from reports.result import Verdict, load
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from support.timetable_process import TimetableProcess
 
 SCENARIO = """
 schema: 1
@@ -296,6 +295,34 @@ def test_an_interrupt_before_the_load_is_no_missed_objective(
     _, errors = process.communicate(timeout=30)
     silent.close()
     assert process.returncode in (130, -signal.SIGINT), errors
+
+
+@pytest.mark.parametrize("command", ["scenarios", "--help", "run --help"])
+def test_R2_a_full_standard_output_is_said_plainly(command: str) -> None:
+    with open("/dev/full", "w") as full:  # noqa: PTH123 (a device)
+        done = subprocess.run(
+            [sys.executable, "-m", "harness", *command.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 4
+    assert done.stderr == "tokenpace: standard output can't be written (No space left on device)\n"
+
+
+def test_A4_08_smoke_fails_where_a_request_does(tmp_path: Path) -> None:
+    with TimetableProcess("--fault", "http_500=0.3", "--seed", "3") as server:
+        done = tokenpace("run", "smoke", "--base-url", server.url, "--output", tmp_path / "r")
+    assert done.returncode == 1, done.stdout
+    assert "error_rate" in done.stdout
+
+
+def test_smoke_fails_where_no_answer_has_a_token(tmp_path: Path) -> None:
+    with TimetableProcess("--tokens", "0") as server:
+        done = tokenpace("run", "smoke", "--base-url", server.url, "--output", tmp_path / "r")
+    assert done.returncode not in (0, 2), done.stdout
 
 
 def test_an_unknown_fault_is_no_missed_objective(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,7 +129,7 @@ def test_A6_05_closed_loop_can_open_its_slots_one_after_the_other() -> None:
         ),
         (
             {"arrivals": "closed", "concurrency": 2, "requests": 9, "rate": 3},
-            "load.rate: no such key of closed",
+            "load.rate: closed has no such key; it is one of constant, gamma, poisson",
         ),
         (
             {"arrivals": "poisson", "rate": 2, "requests": 0},

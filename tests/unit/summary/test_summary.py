@@ -156,6 +156,18 @@ def test_A8_06_cold_connections_are_counted(make_record: MakeRecord) -> None:
     assert any("8 of 20 requests opened a new connection (100 ms" in note for note in _summary(records).notes)
 
 
+@pytest.mark.parametrize(
+    ("loop", "where"), [("open", "part of their response times"), ("closed", "part of none of their times")]
+)
+def test_A8_06_where_connecting_is_counted(make_record: MakeRecord, loop: str, where: str) -> None:
+    notes = _summary([make_record(connect_ns=5_000_000)], loop=loop).notes
+    assert any(where in note for note in notes)
+
+
+def test_nothing_is_said_of_gaps_where_there_are_none(make_record: MakeRecord) -> None:
+    assert not any("itl" in note for note in _summary([make_record(chunks=(100,), output_tokens=1)]).notes)
+
+
 def test_closed_loop_says_that_it_has_no_intended_times(make_record: MakeRecord) -> None:
     summary = _summary([make_record()], loop="closed")
     assert any(note.startswith("closed loop: no intended times") for note in summary.notes)

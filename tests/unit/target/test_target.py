@@ -75,7 +75,8 @@ def test_default_ports() -> None:
 
 @pytest.mark.parametrize(
     ("address", "words"),
-    [("", "no host"), ("http://", "no host"), ("ftp://host", "ftp://"), ("http://host:99999", "port"),
+    [("http://::1:8744", "brackets"), ("", "no host"), ("http://", "no host"),
+     ("ftp://host", "ftp://"), ("http://host:99999", "port"),
      ("http://host:x", "port"), ("http://host:0", "port 0"), ("http://[::1", "can't be read"),
      ("http://a b/v1", "blanks"), ("http://h\r\nX: y", "blanks")],
 )  # fmt: skip

@@ -79,3 +79,13 @@ def test_A8_05_an_untrusted_certificate_fails_before_the_load(serve: Serve) -> N
     with pytest.raises(PreflightError, match=r"certificate isn.t trusted.*CA file") as caught:
         find(server.port, scheme="https")
     assert caught.value.outcome == "tls_error"
+
+
+def test_a_server_that_still_loads(serve: Serve) -> None:
+    """Even where the model is named: its first requests would all be refused."""
+    body = b'{"error": {"message": "Loading model", "code": 503}}'
+    server = serve(
+        lambda _: [b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)]
+    )
+    with pytest.raises(PreflightError, match="answers 503: Loading model; wait until it is ready"):
+        find(server.port, "m")
