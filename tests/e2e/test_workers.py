@@ -258,7 +258,7 @@ def test_R1_what_was_killed_is_reported_from_the_workers_journals(
         ends = [record.done_ns for record in read_journal(journal_of(folder.journal_path, worker))]
         assert max(ends) > killed_ns - 1.5 * S
     records = list(read_records(folder.journal_path))
-    assert max(record.sent_ns or 0 for record in records) < killed_ns + 1 * S
+    assert max(record.sent_ns or 0 for record in records) < killed_ns + 5 * S
     done = subprocess.run(
         [sys.executable, "-m", "harness", "report", folder.path],
         capture_output=True,
