@@ -7,11 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
+from support.timetable_process import TimetableProcess
 
 from harness import event_loop
 from harness.journal import read_journal
@@ -24,8 +26,6 @@ from scenarios.scenario import scenario_from
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from support.timetable_process import TimetableProcess
 
     from harness.run import Run
 
@@ -310,6 +310,26 @@ def test_R2_a_full_disk_keeps_what_was_measured(
     assert len(records) > 40
     for path in folder.glob("journal*"):
         assert all(json.loads(line) for line in path.read_bytes().splitlines())
+
+
+def test_R3_every_request_to_a_dead_server_is_accounted_for(tmp_path: Path) -> None:
+    """Those before the kill, those it cut off, those that found nobody, in all workers together."""
+    with TimetableProcess("--ttft", "100ms", "--gap", "5ms") as server:
+
+        def kill_half_way() -> None:
+            server.log(100)
+            server.end(signal.SIGKILL)
+
+        killing = threading.Thread(target=kill_half_way)
+        killing.start()
+        done = _run(server.url, tmp_path / "r", {"arrivals": "constant", "rate": 100, "requests": 250}, 2)
+        killing.join()
+    outcomes = done.result.outcomes
+    assert sum(outcomes.values()) == done.result.num_requests == 250
+    assert {each.index for each in done.records} == set(range(250))
+    assert outcomes["ok"] >= 100
+    assert set(outcomes) <= {"ok", "reset", "truncated", "connect_error"}
+    assert done.result.verdict is not Verdict.PASS
 
 
 @pytest.mark.parametrize("workers", ["0", "many", "1000"])
