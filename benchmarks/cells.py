@@ -79,7 +79,7 @@ class FailedError(Exception):
 
 
 def measure(
-    cell: Cell, peer: Peer, python: Path, server: TimetableServer, core: int | None, tokenizer: Path
+    cell: Cell, peer: Peer, python: Path, server: TimetableServer, core: int | None, tokenizer: Path | None
 ) -> Figures:
     """One client, one time.
 

@@ -54,7 +54,10 @@ def main() -> int:
         each for each in _cells(quick=options.quick, streams=options.streams) if each.kind in options.cells
     ]
     repeats = options.repeats or (1 if options.quick else 5)
-    found = _measure_all(contestants, chosen, repeats, options.tokenizer or tokenizer_folder())
+    tokenizer = options.tokenizer
+    if tokenizer is None and any(each.peer.tokenizes for each in contestants):
+        tokenizer = tokenizer_folder()
+    found = _measure_all(contestants, chosen, repeats, tokenizer)
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
     return 0
@@ -114,7 +117,7 @@ def _contestants(wanted: list[str], named: dict[str, Path]) -> list[Contestant]:
 
 
 def _measure_all(
-    contestants: list[Contestant], chosen: list[Cell], repeats: int, tokenizer: Path
+    contestants: list[Contestant], chosen: list[Cell], repeats: int, tokenizer: Path | None
 ) -> dict[str, Any]:
     cores = choose_cores()
     bind(0, cores.server)
@@ -137,7 +140,12 @@ def _measure_all(
 
 
 def _repeat(
-    cell: Cell, each: Contestant, repeats: int, server: TimetableServer, core: int | None, tokenizer: Path
+    cell: Cell,
+    each: Contestant,
+    repeats: int,
+    server: TimetableServer,
+    core: int | None,
+    tokenizer: Path | None,
 ) -> Figures | None:
     if cell.rate is not None and not each.peer.open_loop:
         return None

@@ -29,7 +29,7 @@ class Load(NamedTuple):
         num_requests: In all.
         tokens: Of each answer.
         folder: For its output; empty.
-        tokenizer: A folder that transformers can read, for clients that can't do without.
+        tokenizer: A folder that transformers can read, None if the client does without.
         streams: Requests in flight; None in an open loop.
         rate: Poisson arrivals per second; None in a closed loop.
     """
@@ -39,7 +39,7 @@ class Load(NamedTuple):
     num_requests: int
     tokens: int
     folder: Path
-    tokenizer: Path
+    tokenizer: Path | None
     streams: int | None = None
     rate: float | None = None
 
@@ -102,15 +102,17 @@ def quantiles(values_ns: ArrayLike) -> Quantiles:
 
 
 class Install(NamedTuple):
-    """One call of pip.
+    """One step of an installation.
 
     Attributes:
         requirements: What for.
         options: Before them.
+        pip: By pip itself, where uv would not do: it takes builds for a GPU, and lacks some options.
     """
 
     requirements: tuple[str, ...]
     options: tuple[str, ...] = ()
+    pip: bool = False
 
 
 class NotInstalledError(Exception):
@@ -122,9 +124,10 @@ class Peer(abc.ABC):
 
     Attributes:
         package: The distribution whose version is told.
-        installs: The calls of pip that make its environment; none if it lives in the project's.
+        installs: The steps that make its environment; none if it lives in the project's.
         gap_means: What the gaps it reports are.
         open_loop: It can send Poisson arrivals.
+        tokenizes: It can't do without a tokenizer.
     """
 
     package: ClassVar[str]
@@ -132,6 +135,7 @@ class Peer(abc.ABC):
     installs: ClassVar[tuple[Install, ...]] = ()
     gap_means: ClassVar[str] = "each gap"
     open_loop: ClassVar[bool] = True
+    tokenizes: ClassVar[bool] = True
 
     @property
     def environment(self) -> dict[str, str | None]:

@@ -15,7 +15,7 @@ class EvalScope(Peer):
     """``evalscope perf``."""
 
     package = "evalscope"
-    installs = (Install(("torch==2.13.0",)), Install(("evalscope[perf]==1.14.1", "torch==2.13.0")))
+    installs = (Install(("torch==2.13.0",), pip=True), Install(("evalscope[perf]==1.14.1", "torch==2.13.0")))
 
     def is_installed(self, python: Path) -> bool:
         """By its program."""

@@ -14,6 +14,7 @@ class Floor(Peer):
     """``programs/floor.py``. Not a tool to use: what asyncio leaves to be had on this machine."""
 
     package = "uvloop"
+    tokenizes = False
     open_loop = False
 
     def is_installed(self, python: Path) -> bool:

@@ -15,7 +15,7 @@ class GuideLLM(Peer):
     """``guidellm run``."""
 
     package = "guidellm"
-    installs = (Install(("torch==2.13.0",)), Install(("guidellm==0.8.1", "torch==2.13.0")))
+    installs = (Install(("torch==2.13.0",), pip=True), Install(("guidellm==0.8.1", "torch==2.13.0")))
     gap_means = "mean of each request"
 
     def is_installed(self, python: Path) -> bool:

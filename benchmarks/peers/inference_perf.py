@@ -37,7 +37,7 @@ class InferencePerf(Peer):
     package = "inference-perf"
     installs = (
         Install(_NEEDS),
-        Install(("inference-perf==0.7.0",), ("--ignore-requires-python", "--no-deps")),
+        Install(("inference-perf==0.7.0",), ("--ignore-requires-python", "--no-deps"), pip=True),
     )
 
     def is_installed(self, python: Path) -> bool:

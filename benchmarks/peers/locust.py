@@ -16,6 +16,7 @@ class Locust(Peer):
     """``locust -f programs/locustfile.py``, in the project's environment with its extra ``locust``."""
 
     package = "locust"
+    tokenizes = False
     open_loop = False
 
     def is_installed(self, python: Path) -> bool:

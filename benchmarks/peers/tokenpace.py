@@ -16,6 +16,7 @@ class Tokenpace(Peer):
     """``tokenpace run``."""
 
     package = "tokenpace"
+    tokenizes = False
 
     def is_installed(self, python: Path) -> bool:
         """By its program."""

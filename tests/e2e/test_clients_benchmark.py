@@ -27,7 +27,7 @@ def test_one_small_run_from_end_to_end(tmp_path: Path) -> None:
     ]
     path = tmp_path / "figures.json"
     done = subprocess.run(
-        [sys.executable, str(PROGRAM), *options, "--tokenizer", str(tmp_path), "--json", str(path)],
+        [sys.executable, str(PROGRAM), *options, "--json", str(path)],
         capture_output=True,
         text=True,
         timeout=200,
