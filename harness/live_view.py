@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 LATELY_S: Final = 5.0
 _US_NS: Final = 1_000
+_BIN_NS: Final = 100_000_000
 _MANY: Final = 4_096
 
 
@@ -49,13 +50,13 @@ class LiveView:
         self.num_failed = 0
         self._histograms = {name: Histogram() for name in ("ttft", "tpot")}
         self._taken: dict[str, list[int]] = {name: [] for name in self._histograms}
-        self._lately: deque[tuple[float, int]] = deque()
+        self._lately: deque[tuple[int, int]] = deque()
 
     def add(self, record: Record) -> None:
         """Take one request."""
         self.num_ok += record.outcome.succeeded
         self.num_failed += record.outcome.failed
-        self._lately.append((time.monotonic(), record.output_tokens or 0))
+        self._add_tokens(record.output_tokens or 0)
         if record.outcome.succeeded:
             for name, taken in self._taken.items():
                 values = metric(name).values(record, record.due_ns)
@@ -86,7 +87,7 @@ class LiveView:
         self.num_ok += other.num_ok
         self.num_failed += other.num_failed
         if other.lately is not None:
-            self._lately.append((time.monotonic(), other.lately))
+            self._add_tokens(other.lately)
         for name, histogram in self._histograms.items():
             histogram.merge(Histogram.unpack(other.histograms[name]))
 
@@ -101,8 +102,14 @@ class LiveView:
         tokens = self._tokens_lately()
         return None if tokens is None else tokens / LATELY_S
 
+    def _add_tokens(self, num: int) -> None:
+        place = time.monotonic_ns() // _BIN_NS
+        if self._lately and self._lately[-1][0] == place:
+            num += self._lately.pop()[1]
+        self._lately.append((place, num))
+
     def _tokens_lately(self) -> int | None:
-        oldest_s = time.monotonic() - LATELY_S
-        while self._lately and self._lately[0][0] < oldest_s:
+        oldest = (time.monotonic_ns() - int(LATELY_S * 1e9)) // _BIN_NS
+        while self._lately and self._lately[0][0] < oldest:
             self._lately.popleft()
         return sum(tokens for _, tokens in self._lately) if self._lately else None
