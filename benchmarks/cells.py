@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 PACED = ("--ttft", "50ms", "--gap", "10ms")
 BULK = ("--ttft", "0", "--gap", "0")
+MEMORY_REQUESTS = (3_000, 12_000)
 
 Figures = dict[str, float]
 
@@ -112,10 +113,12 @@ def figures(cell: Cell, claims: Claims, truth: Truth, usage: Usage) -> Figures:
     found: Figures = {
         "requests ok": claims.num_ok,
         "requests served": len(truth.lines),
+        "chunks": truth.num_chunks,
         "chunks/s": _digested(cell, truth),
         "streams seen": truth.concurrency,
         "cpu us/chunk": in_load_s / truth.num_chunks * 1e6,
         "cpu s before and after": usage.cpu_s - in_load_s,
+        "cpu s": usage.cpu_s,
         "peak MB": usage.peak_mb,
         "wall s": usage.wall_s,
         "server late max": truth.max_late_ms,
@@ -174,6 +177,19 @@ def _arrivals(truth: Truth, rate: float) -> Figures:
     return {
         "arrivals p": float(stats.kstest(gaps_s, stats.expon(scale=1 / rate).cdf).pvalue),
         "arrivals/s": len(gaps_s) / float(gaps_s.sum()),
+    }
+
+
+def growth(small: Figures, large: Figures) -> Figures:
+    """What each further chunk costs from the start to the end of the process.
+
+    Start and end drop out, and work that a client puts off until the load is over does not.
+    """
+    num_chunks = large["chunks"] - small["chunks"]
+    return {
+        "further chunks/s": num_chunks / (large["wall s"] - small["wall s"]),
+        "cpu us/further chunk": (large["cpu s"] - small["cpu s"]) / num_chunks * 1e6,
+        "MB/million chunks": (large["peak MB"] - small["peak MB"]) / num_chunks * 1e6,
     }
 
 

@@ -97,8 +97,9 @@ def _cells(*, quick: bool, streams: list[int] | None) -> list[Cell]:
     if quick:
         small = streams or [8]
         bulk = [cells.ceiling(each, 300) for each in small]
-        return [*map(cells.accuracy, small), *bulk, cells.memory(300), cells.memory(1200), cells.open_loop(3)]
-    many = [cells.memory(each) for each in (3000, 12_000)]
+        many = [cells.memory(each // 10) for each in cells.MEMORY_REQUESTS]
+        return [*map(cells.accuracy, small), *bulk, *many, cells.open_loop(3)]
+    many = [cells.memory(each) for each in cells.MEMORY_REQUESTS]
     bulk = [cells.ceiling(each) for each in streams or [64, 256, 1000]]
     return [*map(cells.accuracy, streams or [1, 64, 256, 512, 1000]), *bulk, *many, cells.open_loop()]
 
@@ -136,7 +137,20 @@ def _measure_all(
                     rows[each.name] = figures
             print_table(cell.kind, rows)
             results[cell.name] = rows
+    results |= _growth(chosen, results)
     return {**about, "cells": results}
+
+
+def _growth(chosen: list[Cell], results: dict[str, dict[str, Figures]]) -> dict[str, dict[str, Figures]]:
+    """From the two cells that differ in the number of requests alone."""
+    both = [results[cell.name] for cell in chosen if cell.kind == "memory"]
+    if len(both) != len(cells.MEMORY_REQUESTS):
+        return {}
+    small, large = both
+    rows = {name: cells.growth(small[name], large[name]) for name in small if name in large}
+    print("\nwhat more chunks cost, all in")
+    print_table("growth", rows)
+    return {"growth": rows}
 
 
 def _repeat(

@@ -15,7 +15,8 @@ _COST = ("chunks/s", "streams seen", "cpu us/chunk", "cpu s before and after", "
 COLUMNS = {
     "accuracy": (*_ERRORS, *_EACH, *_COST, "server late max", "requests ok"),
     "ceiling": (*_COST, "requests ok"),
-    "memory": ("peak MB", "chunks/s", "requests ok"),
+    "memory": ("peak MB", "chunks/s", "wall s", "cpu s", "requests ok"),
+    "growth": ("further chunks/s", "cpu us/further chunk", "MB/million chunks"),
     "open": ("arrivals/s", "arrivals p", "schedule lag p99", *_ERRORS, *_EACH, "requests ok"),
 }
 _MANY = 1000

@@ -90,6 +90,17 @@ def test_poisson_arrivals_pass_and_even_ones_do_not() -> None:
     assert found["arrivals p"] < 1e-6
 
 
+def test_further_chunks_are_charged_with_all_that_they_bring() -> None:
+    """A client that digests only when the load is over takes time all the same."""
+    small = {"chunks": 1e6, "wall s": 10.0, "cpu s": 9.0, "peak MB": 100.0}
+    large = {"chunks": 4e6, "wall s": 40.0, "cpu s": 36.0, "peak MB": 103.0}
+    assert cells.growth(small, large) == {
+        "further chunks/s": 100_000,
+        "cpu us/further chunk": 9.0,
+        "MB/million chunks": 1.0,
+    }
+
+
 def test_medians_are_taken_figure_by_figure() -> None:
     assert cells.medians([{"a": 1, "b": 9}, {"a": 2, "b": 1}, {"a": 9, "b": 2}]) == {"a": 2, "b": 2}
 
