@@ -60,7 +60,7 @@ def accuracy(streams: int) -> Cell:
     return Cell("accuracy", PACED, max(8, 3 * streams), streams=streams)
 
 
-def ceiling(streams: int, num_requests: int = 3000) -> Cell:
+def ceiling(streams: int, num_requests: int = 6000) -> Cell:
     """No delay at all: how much a client digests."""
     return Cell("ceiling", BULK, max(num_requests, 6 * streams), streams=streams)
 
