@@ -21,6 +21,7 @@ from harness.window import Window
 from reports.hdr_errors import DecodeError
 from reports.histogram import Histogram
 from reports.result import ClientHealth
+from scenarios.token_deadlines import TokenDeadlines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,14 +83,27 @@ def _record(index: int, chance: random.Random, seconds: float) -> Record:
         usage_tokens=num_tokens,
         connect_ns=chance.choice((0, MS)),
         streamed=num_chunks > 0,
+        cached_tokens=chance.choice((None, 0, 5)),
+        reasoning_tokens=chance.choice((None, 1)),
+        prompt_length=chance.choice((None, 7, 8)),
+        request_id=f"run-{index}",
+        **_turn(index, chance),
         prompt=f"prompt {index}" if has_text else None,
         answer="answer" if has_text else None,
     )
 
 
+def _turn(index: int, chance: random.Random) -> dict[str, int]:
+    """Conversations of three turns, some of them broken off, and requests by themselves."""
+    if chance.random() < 0.3:
+        return {}
+    return {"conversation": index // 3, "turn": index % 3 + 1, "num_turns": chance.choice((3, 4))}
+
+
 def _summarizer(records: Sequence[Record], loop: str) -> Summarizer:
     window = Window(start_ns=S // 2, end_ns=40 * S)
-    made = Summarizer(window, loop, rules=RULES, stall_limit_ns=S)
+    deadlines = TokenDeadlines(ttft="400ms", tpot="15ms")
+    made = Summarizer(window, loop, rules=RULES, stall_limit_ns=S, deadlines=deadlines)
     for record in records:
         made.add(record)
     return made
