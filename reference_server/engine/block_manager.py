@@ -53,6 +53,21 @@ class BlockManager:
                 found.append(block)
         return found
 
+    def is_prefix_under_way(self, sequence: Sequence, num_found: int, running: Iterable[Sequence]) -> bool:
+        """Whether a prefill among ``running`` is about to compute the block after those that were found.
+
+        Then it is better to wait for it than to compute the same beside it.
+        """
+        if not self.enable_prefix_caching or num_found >= (sequence.num_tokens - 1) // self.block_size:
+            return False
+        key = sequence.block_keys[num_found]
+        return any(
+            other.num_uncomputed_tokens > 1
+            and other.num_published_blocks <= num_found < len(other.block_keys)
+            and other.block_keys[num_found] == key
+            for other in running
+        )
+
     def num_missing_blocks(self, sequence: Sequence, num_tokens: int) -> int:
         """Blocks that ``sequence`` must still get before its table covers ``num_tokens``."""
         return max(0, -(-num_tokens // self.block_size) - len(sequence.block_table))

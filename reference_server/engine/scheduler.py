@@ -156,13 +156,18 @@ class Scheduler:
         insort(self.waiting, victim, key=_ORDER)
 
     def _admit_waiting(self, plan: StepPlan) -> None:
-        while self.waiting and plan.budget > 0 and len(self.running) < self.config.max_num_seqs:
-            if not self._admit(self.waiting[0], plan):
+        """In order, until one finds no room. One whose beginning is just being computed lets others pass."""
+        place, limit = 0, self.config.max_num_seqs
+        while place < min(len(self.waiting), limit) and plan.budget > 0 and len(self.running) < limit:
+            sequence = self.waiting[place]
+            prefix = self.blocks.find_prefix(sequence)
+            if self.blocks.is_prefix_under_way(sequence, len(prefix), self.running):
+                place += 1
+            elif not self._admit(sequence, prefix, plan):
                 return
 
-    def _admit(self, sequence: Sequence, plan: StepPlan) -> bool:
-        """Let the first in the queue run, if there is room."""
-        prefix = self.blocks.find_prefix(sequence)
+    def _admit(self, sequence: Sequence, prefix: list[int], plan: StepPlan) -> bool:
+        """Let a waiting sequence run, if there is room."""
         count = self._admissible_tokens(sequence.num_tokens - len(prefix) * self.blocks.block_size, plan)
         num_tokens = self._num_tokens_to_hold(sequence)
         keep_free = self.config.watermark_blocks if self.running else 0
