@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from harness.wire import Delta, Kind, Usage, WireError
+from harness.wire.alike import texts_of_alike
 from harness.wire.error_text import error_text
 
 
@@ -93,6 +94,13 @@ def decode_many(events: list[bytes]) -> list[Delta | str]:
     Raises:
         WireError: One of them is no JSON object of this form.
     """
+    texts = texts_of_alike(events, _text_of)
+    others = [data for data, text in zip(events, texts, strict=True) if text is None]
+    borne = iter(_parse_many(others))
+    return [next(borne) if text is None else text for text in texts]
+
+
+def _parse_many(events: list[bytes]) -> list[Delta | str]:
     try:
         chunks = _decoder.decode_lines(b"\n".join(events))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -102,8 +110,15 @@ def decode_many(events: list[bytes]) -> list[Delta | str]:
     return [_plain_text(chunk) or _whole(chunk, data) for chunk, data in zip(chunks, events, strict=True)]
 
 
-def _plain_text(chunk: _Chunk) -> str | None:
+def _text_of(data: bytes) -> str | None:
     """The text of an event that bears text of the answer and nothing else; None for any other."""
+    try:
+        return _plain_text(_decoder.decode(data))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _plain_text(chunk: _Chunk) -> str | None:
     choices = chunk.choices
     if choices is None or len(choices) != 1 or chunk.usage is not None:
         return None

@@ -19,7 +19,7 @@ STREAMS = [stream for stream in stream_corpus.load() if len(stream.wire) < 100_0
 COMPLETION = event({"object": "text_completion", "choices": [{"index": 0, "text": "x", "logprobs": None}]})
 OUTPUT = {"type": "response.output_text.delta", "delta": "x"}
 EVENTS = [
-    *([text("a"), text("b c"), text("\n"), text('"'), text("é😀")] * 2),
+    *([text("a"), text("b c"), text("\n"), text('"'), text("é😀")] * 4),
     COMPLETION,
     ROLE,
     STOP,
@@ -42,6 +42,7 @@ EVENTS = [
     text("x").replace(b"data: ", b"data:  "),
     text("x").replace(b"\n\n", b"\r\n\r\n"),
     text("x").replace(b": {", b": \ndata: {"),
+    *(text("x").replace(b'"x"', odd) for odd in (b'"\t"', b'"\xff"', b'"x","a":"b"', b'"\\u00e9"', b"3")),
     b"data: {}\n\n",
     b"data: \n\n",
     b"data\n\n",
