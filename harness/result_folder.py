@@ -8,8 +8,8 @@ result.json      the numbers and the verdict, written at the end
 histograms.hlog  every series as an HDR histogram, which other tools read
 report.html ...  the reports
 
-While several workers send the load, each writes a journal of its own beside it: journal-1.jsonl, .... They become
-one at the end.
+While several workers send the load, each writes a journal of its own beside it: journal-1.jsonl, .... They
+become one at the end.
 """
 
 from __future__ import annotations
