@@ -11,7 +11,7 @@ _PROGRAM = Path(__file__).parent.parent / "programs" / "floor.py"
 
 
 class Floor(Peer):
-    """``programs/floor.py``. Not a tool to use: what asyncio leaves to be had on this machine."""
+    """``programs/floor.py``. Not a tool to use: a yardstick of the machine."""
 
     package = "uvloop"
     tokenizes = False
