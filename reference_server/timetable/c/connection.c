@@ -18,6 +18,7 @@ struct connection *connection_new(int fd) {
 void connection_free(struct connection *connection) {
     free(connection->run.before);
     free(connection->held);
+    free(connection->inbox);
     free(connection);
 }
 
@@ -50,6 +51,14 @@ void connection_hold(struct connection *connection, const char *data, size_t siz
     }
     memcpy(connection->held + connection->held_end, data, size);
     connection->held_end += size;
+}
+
+void connection_receive(struct connection *connection, const char *data, size_t size, int64_t stamp_ns) {
+    connection->inbox = realloc(connection->inbox, connection->inbox_size + size);
+    if (!connection->inbox) abort();
+    memcpy(connection->inbox + connection->inbox_size, data, size);
+    connection->inbox_size += size;
+    connection->received_ns = stamp_ns;
 }
 
 void connection_flush(struct connection *connection) {

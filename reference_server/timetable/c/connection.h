@@ -30,9 +30,13 @@ struct connection {
     bool closes;       /* ends once nothing is held */
     bool shuts;        /* no more is written once nothing is held */
     bool ended;        /* is to be buried */
+    bool introduced;   /* Python knows of it */
     uint32_t watched;  /* events that epoll was asked for */
     char *held;        /* what the kernel did not take: held[held_begin..held_end) */
     size_t held_begin, held_end, held_size;
+    char *inbox;       /* what was read and Python has not been told */
+    size_t inbox_size;
+    int64_t received_ns; /* when the last of it was read */
     struct run run;    /* under way if its num_events is not 0 */
     size_t place;      /* in the queue of runs, from 1 on; 0 outside */
 };
@@ -45,6 +49,9 @@ bool connection_write(struct connection *connection, const char *data, size_t si
 
 /* Keep bytes for later. */
 void connection_hold(struct connection *connection, const char *data, size_t size);
+
+/* Keep what was read at that time. */
+void connection_receive(struct connection *connection, const char *data, size_t size, int64_t stamp_ns);
 
 /* Write what is held, as far as the kernel takes it. */
 void connection_flush(struct connection *connection);

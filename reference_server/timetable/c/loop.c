@@ -1,7 +1,8 @@
 /* The event loop of one thread: accepts, reads and stamps, rings an alarm, and carries runs out.
  *
- * What is not a run is Python's, called back. A turn writes few events before it looks at the sockets again, so
- * that the time of an arrival is not that of a queue within the server. */
+ * What is not a run is Python's, called back. All that is ready is read and stamped before Python is told, and a turn
+ * has few writes and little of Python in it before it looks at the sockets again: the time of an arrival is not to be
+ * that of a queue within the server. */
 
 #define _GNU_SOURCE
 #include "loop.h"
@@ -21,9 +22,10 @@
 #include "run.h"
 
 #define MAX_EVENTS 256
-#define MAX_ACCEPTED_IN_A_TURN 64
+#define MAX_ACCEPTED_IN_A_TURN 256
 #define MAX_WRITES_IN_A_TURN 32
-#define READ_BYTES (256 * 1024)
+#define READ_BYTES ((size_t)256 * 1024)
+#define TELLING_NS 100000 /* of a turn */
 
 struct loop {
     int epoll_fd, timer_fd, listen_fd, wake_fd;
@@ -36,6 +38,8 @@ struct loop {
     struct queue queue;
     int *ended; /* to be buried at the end of the turn */
     size_t num_ended, size_ended;
+    int *unread; /* a ring of connections with something in the inbox, from unread_begin on */
+    size_t unread_begin, num_unread, size_unread; /* the size is a power of 2 */
     char *buffer;
 };
 
@@ -93,7 +97,7 @@ static void bury(struct loop *loop) {
     for (size_t i = 0; i < loop->num_ended; i++) {
         int fd = loop->ended[i];
         struct connection *connection = loop->by_fd[fd];
-        loop->call.lost(fd);
+        if (connection->introduced) loop->call.lost(fd);
         loop->by_fd[fd] = NULL;
         connection_free(connection);
         close(fd);
@@ -115,7 +119,59 @@ static void add(struct loop *loop, int fd) {
     loop->by_fd[fd] = connection_new(fd);
     loop->by_fd[fd]->watched = EPOLLIN;
     watch(loop, EPOLL_CTL_ADD, fd, EPOLLIN);
-    loop->call.connected(fd);
+}
+
+/* Put the connection into the ring. */
+static void note_unread(struct loop *loop, int fd) {
+    if (loop->num_unread == loop->size_unread) {
+        size_t size = loop->size_unread ? 2 * loop->size_unread : 64;
+        int *unread = malloc(size * sizeof *unread);
+        if (!unread) abort();
+        for (size_t i = 0; i < loop->num_unread; i++)
+            unread[i] = loop->unread[(loop->unread_begin + i) & (loop->size_unread - 1)];
+        free(loop->unread);
+        loop->unread = unread;
+        loop->unread_begin = 0;
+        loop->size_unread = size;
+    }
+    loop->unread[(loop->unread_begin + loop->num_unread++) & (loop->size_unread - 1)] = fd;
+}
+
+static void receive(struct loop *loop, struct connection *connection) {
+    if (connection->inbox_size >= READ_BYTES) return;
+    ssize_t size = recv(connection->fd, loop->buffer, READ_BYTES, MSG_DONTWAIT);
+    if (size > 0) {
+        int64_t stamp_ns = monotonic_ns();
+        if (!connection->inbox_size) note_unread(loop, connection->fd);
+        connection_receive(connection, loop->buffer, (size_t)size, stamp_ns);
+    } else if (size == 0 || (errno != EAGAIN && errno != EINTR)) {
+        connection->ended = true;
+    }
+}
+
+static void tell(struct loop *loop, struct connection *connection) {
+    char *inbox = connection->inbox;
+    size_t size = connection->inbox_size;
+    int fd = connection->fd;
+    connection->inbox = NULL;
+    connection->inbox_size = 0;
+    if (!connection->introduced) loop->call.connected(fd);
+    connection->introduced = true;
+    loop->call.received(fd, inbox, size, connection->received_ns);
+    free(inbox);
+}
+
+/* Tell Python what was read, for a while. */
+static void tell_some(struct loop *loop) {
+    int64_t until_ns = loop->num_unread ? monotonic_ns() + TELLING_NS : 0;
+    while (loop->num_unread) {
+        struct connection *connection = find(loop, loop->unread[loop->unread_begin]);
+        loop->unread_begin = (loop->unread_begin + 1) & (loop->size_unread - 1);
+        loop->num_unread--;
+        if (!connection || connection->ended || !connection->inbox_size) continue;
+        tell(loop, connection);
+        if (monotonic_ns() >= until_ns) return;
+    }
 }
 
 static void accept_some(struct loop *loop) {
@@ -123,6 +179,8 @@ static void accept_some(struct loop *loop) {
         int fd = accept4(loop->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
             add(loop, fd);
+            receive(loop, loop->by_fd[fd]); /* most clients have sent by now */
+            settle(loop, loop->by_fd[fd]);
         } else if (errno == EMFILE || errno == ENFILE) { /* wait until a connection ends */
             loop->listens = false;
             watch(loop, EPOLL_CTL_DEL, loop->listen_fd, 0);
@@ -131,12 +189,6 @@ static void accept_some(struct loop *loop) {
             return;
         }
     }
-}
-
-static void receive(struct loop *loop, struct connection *connection) {
-    ssize_t size = recv(connection->fd, loop->buffer, READ_BYTES, MSG_DONTWAIT);
-    if (size > 0) loop->call.received(connection->fd, loop->buffer, (size_t)size, monotonic_ns());
-    else if (size == 0 || (errno != EAGAIN && errno != EINTR)) connection->ended = true;
 }
 
 static void attend(struct loop *loop, const struct epoll_event *event) {
@@ -196,7 +248,7 @@ static int wait_for_events(struct loop *loop, struct epoll_event *events) {
     struct connection *first = queue_first(&loop->queue);
     int64_t due_ns = loop->alarm_ns;
     if (first && (!due_ns || first->run.due_ns < due_ns)) due_ns = first->run.due_ns;
-    bool at_once = loop->wants_turn || (due_ns && due_ns <= monotonic_ns());
+    bool at_once = loop->wants_turn || loop->num_unread || (due_ns && due_ns <= monotonic_ns());
     if (!at_once) set_timer(loop, due_ns);
     int num = epoll_wait(loop->epoll_fd, events, MAX_EVENTS, at_once ? 0 : -1);
     return num < 0 ? 0 : num;
@@ -208,6 +260,7 @@ void loop_run(struct loop *loop) {
         int num = wait_for_events(loop, events);
         for (int i = 0; i < num; i++) attend(loop, &events[i]);
         bury(loop);
+        tell_some(loop);
         if (loop->wants_turn) {
             loop->wants_turn = false;
             loop->call.turn();
@@ -230,6 +283,7 @@ void loop_free(struct loop *loop) {
     free(loop->by_fd);
     free(loop->queue.waiting);
     free(loop->ended);
+    free(loop->unread);
     free(loop->buffer);
     if (loop->epoll_fd >= 0) close(loop->epoll_fd);
     if (loop->timer_fd >= 0) close(loop->timer_fd);

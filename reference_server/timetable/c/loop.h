@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Python's side. A connection is known by its descriptor, from connected to lost. */
+/* Python's side. A connection is known by its descriptor, from connected, when it has sent something, to lost. */
 struct callbacks {
     void (*connected)(int fd);
     void (*received)(int fd, const char *data, size_t size, int64_t stamp_ns);

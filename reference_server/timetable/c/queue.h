@@ -3,7 +3,8 @@
 
 #include "connection.h"
 
-/* Connections by the time their runs' next events are due, the earliest first: a binary heap in which each knows its place. */
+/* Connections by the time their runs' next events are due, the earliest first: a binary heap in which each knows its
+ * place. */
 struct queue {
     struct connection **waiting; /* from index 1 on */
     size_t num_waiting, size;
