@@ -17,7 +17,15 @@ COLUMNS = {
     "ceiling": (*_COST, "requests ok"),
     "memory": ("peak MB", "chunks/s", "wall s", "cpu s", "requests ok"),
     "growth": ("further chunks/s", "cpu us/further chunk", "MB/million chunks"),
-    "open": ("arrivals/s", "arrivals p", "schedule lag p99", *_ERRORS, *_EACH, "requests ok"),
+    "open": (
+        "arrivals/s",
+        "arrival times p",
+        "arrival gaps p",
+        "schedule lag p99",
+        *_ERRORS,
+        *_EACH,
+        "requests ok",
+    ),
 }
 _MANY = 1000
 

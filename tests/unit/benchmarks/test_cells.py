@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from benchmarks import cells
@@ -87,7 +88,12 @@ def test_poisson_arrivals_pass_and_even_ones_do_not() -> None:
     even = Truth([line(i, 5 * i) for i in range(400)])
     found = cells.figures(cells.open_loop(2), Claims(400, None, None), even, USAGE)
     assert found["arrivals/s"] == pytest.approx(200)
-    assert found["arrivals p"] < 1e-6
+    assert found["arrival gaps p"] < 1e-6
+    random = np.random.default_rng(1).exponential(5.0, 400).cumsum()
+    poisson = Truth([line(i, at) for i, at in enumerate(random)])
+    found = cells.figures(cells.open_loop(2), Claims(400, None, None), poisson, USAGE)
+    assert found["arrival times p"] > 0.01
+    assert found["arrival gaps p"] > 0.01
 
 
 def test_further_chunks_are_charged_with_all_that_they_bring() -> None:
