@@ -36,8 +36,8 @@ class SchedulerConfig:
         max_num_seqs: Running sequences.
         max_num_batched_tokens: The budget of a step.
         max_model_len: Tokens of a sequence, which never exceed the pool.
-        enable_chunked_prefill: A prompt may be spread over steps. If not, one that exceeds the budget is
-            computed in a step of its own.
+        enable_chunked_prefill: A prompt may be spread over steps. If not, one prompt of a step may exceed the
+            budget, else a long one would wait for as long as others decode.
         long_prefill_token_threshold: Tokens that a prefill may compute in a step while other sequences
             live; 0 leaves it the whole budget.
         policy: ``fcfs``, or ``priority``: a lower priority first, then first come, first served.
@@ -178,6 +178,7 @@ class Scheduler:
         self.blocks.take_over(sequence, prefix)
         self.blocks.grow(sequence, num_tokens)
         self._note_admission(sequence)
+        plan.num_admitted += 1
         self._compute(sequence, count, plan)
         return True
 
@@ -185,7 +186,7 @@ class Scheduler:
         """Tokens that a waiting sequence may compute in this step; 0 if it has to wait for another."""
         if self.config.enable_chunked_prefill:
             return self._num_tokens(needed, plan)
-        return needed if needed <= plan.budget or not plan.counts else 0
+        return needed if needed <= plan.budget or not plan.num_admitted else 0
 
     def _num_tokens_to_hold(self, sequence: Sequence) -> int:
         """For how many tokens a sequence gets blocks when it joins.

@@ -28,12 +28,14 @@ class StepPlan:
     Attributes:
         counts: Tokens to compute.
         budget: Tokens that may still be added, never negative.
+        num_admitted: Sequences that began to run in this step.
         preempted: Sequences that lost their blocks in this step.
     """
 
     def __init__(self, budget: int) -> None:
         self.counts: dict[Sequence, int] = {}
         self.budget = budget
+        self.num_admitted = 0
         self.preempted: set[Sequence] = set()
 
     def add(self, sequence: Sequence, count: int) -> None:

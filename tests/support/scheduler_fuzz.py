@@ -122,8 +122,8 @@ class Fuzz:
         """A step keeps its budget and computes only tokens that have blocks."""
         config, counts = self.scheduler.config, [item.num_scheduled_tokens for item in scheduled]
         assert all(count > 0 for count in counts)
-        alone = len(counts) == 1 and not config.enable_chunked_prefill
-        assert sum(counts) <= config.max_num_batched_tokens or alone
+        excess = 0 if config.enable_chunked_prefill else max(counts, default=0)
+        assert sum(counts) - excess <= config.max_num_batched_tokens
         for item in scheduled:
             sequence, end = item.sequence, item.sequence.num_computed_tokens + item.num_scheduled_tokens
             assert end <= sequence.num_tokens

@@ -81,6 +81,19 @@ def test_without_chunks_a_prompt_waits_for_a_step_that_holds_it_whole(make_seque
     assert step(scheduler) == {"a": 1, "b": 10}
 
 
+def test_without_chunks_a_prompt_beyond_the_budget_does_not_wait_for_those_that_decode(
+    make_sequence: MakeSequence,
+) -> None:
+    scheduler = make_scheduler(budget=16, chunked=False)
+    scheduler.add(make_sequence("a", 2, max_tokens=1000))
+    step(scheduler)
+    for name, length in (("b", 40), ("c", 16), ("d", 2)):
+        scheduler.add(make_sequence(name, length))
+    assert step(scheduler) == {"a": 1, "b": 40}
+    assert step(scheduler) == {"a": 1, "b": 1, "c": 16}, "14 are left, but it is the step's first prompt"
+    assert step(scheduler) == {"a": 1, "b": 1, "c": 1, "d": 2}
+
+
 def test_without_chunks_a_prompt_beyond_the_budget_runs_alone(make_sequence: MakeSequence) -> None:
     scheduler = make_scheduler(budget=16, chunked=False)
     scheduler.add(make_sequence("a", 40))
