@@ -6,21 +6,17 @@ A content security policy allows that one script by its digest and nothing else.
 
 from __future__ import annotations
 
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import yaml
-from jinja2 import Environment
-from markupsafe import Markup
 
 from reports import server_view, turns_view, view
 from reports.formats.html import tables
-from reports.formats.html.embed import csp_hash, json_for_script
+from reports.formats.html.page import page
 from reports.formats.html.percentile_chart import percentile_chart
 from reports.formats.html.scatter_charts import scatter_charts
 from reports.formats.html.server_charts import server_charts
 from reports.formats.html.time_charts import time_charts
-from reports.text import printable
 from reports.units import duration, quantity
 
 if TYPE_CHECKING:
@@ -29,60 +25,24 @@ if TYPE_CHECKING:
 
 FILE_NAME = "report.html"
 
-_SIGNS = {"PASS": "✓", "FAIL": "✕", "INCONCLUSIVE": "?", "INVALID": "⊘"}
-_SAMPLES = {  # the legend's strokes, 20 by 10
-    "line": "M1 5H19",
-    "thin": "M1 5H19",
-    "dash": "M1 5H19",
-    "area": "M1 0H19V10H1Z",
-    "bars": "M6 10V1H14V10Z",
-    "dots": "M10 5h0",
-    "rug": "M10 1V9",
-    "targets": "M3 5H17",
-}
-
 
 def render(result: Result) -> str:
     """The whole page."""
-    script = _own_file("script.js")
     charts = {
         "percentile_chart": percentile_chart(result),
         "time_charts": time_charts(result),
         "scatter_charts": scatter_charts(result),
         "server_charts": server_charts(result),
     }
-    page: str = _template().render(
-        _words(result),
+    return page(
+        __package__,
+        "report.html.j2",
+        _all(charts),
+        **_words(result),
         **charts,
         **_tables(result),
         result=result,
-        signs=_SIGNS,
-        samples_of_shapes=_SAMPLES,
-        style=_trusted(_own_file("style.css")),
-        script=_trusted(script),
-        script_hash=csp_hash(script),
-        data=json_for_script({"charts": {chart.name: chart.read_out() for chart in _all(charts)}}),
     )
-    return page
-
-
-def _template() -> Any:  # noqa: ANN401 (jinja2.Template, whose render is untyped)
-    environment = Environment(autoescape=True, finalize=_finalize)
-    environment.filters["slug"] = lambda word: str(word).lower().replace(" ", "-")
-    return environment.from_string(_own_file("report.html.j2"))
-
-
-def _finalize(value: object) -> object:
-    """Control characters can't be shown, and some end the document for strict readers."""
-    return printable(value) if type(value) is str else value
-
-
-def _own_file(name: str) -> str:
-    return (files(__package__) / name).read_text("utf-8")
-
-
-def _trusted(text: str) -> Markup:
-    return Markup(text)  # noqa: S704 (a file of this package)
 
 
 def _all(charts: dict[str, Any]) -> list[Chart]:

@@ -30,7 +30,7 @@ def percentile_chart(result: Result) -> Chart | None:
     if not values:
         return None
     limits = [rule.limit for _, _, rule in _judged(result)]
-    x = Linear(0.0, max(_far(curve) for curve in curves))
+    x = Linear(0.0, max(far_end(curve) for curve in curves))
     y = around(min(values), max([*values, *(limit for limit in limits if limit < 3 * max(values))]))
     unit = scale_of("ns", min(values))
     series = tuple(_series(curve, y) for curve in curves)
@@ -40,12 +40,12 @@ def percentile_chart(result: Result) -> Chart | None:
         summary=_summary(curves),
         y_title=unit.label,
         x_title="percentile, the tail stretched",
-        x_ticks=_x_ticks(x),
+        x_ticks=x_ticks(x),
         y_ticks=y.ticks(unit.divisor),
         marks=(*(_mark(curve, x, y) for curve in curves), *_limits(result, x, y)),
         series=(*series, *_limit_legend(result)),
-        xs=tuple(x.at(_nines(p)) for p in _read_at(x)),
-        x_texts=tuple(f"p{p:g}" for p in _read_at(x)),
+        xs=tuple(x.at(nines(p)) for p in read_at(x)),
+        x_texts=tuple(f"p{p:g}" for p in read_at(x)),
     )
 
 
@@ -64,21 +64,23 @@ def curves_of(result: Result) -> tuple[Curve, ...]:
     )
 
 
-def _nines(p: float) -> float:
+def nines(p: float) -> float:
+    """Where a percentile is drawn: 1 for p90, 2 for p99."""
     return -math.log10(1 - p / 100)
 
 
-def _far(curve: Curve) -> float:
+def far_end(curve: Curve) -> float:
     """Where p100 is drawn: half the distance of the last sample but one."""
     return math.log10(2 * curve.n)
 
 
-def _place(curve: Curve, p: float) -> float:
-    return _far(curve) if p >= 100 else min(_nines(p), _far(curve))
+def place_of(curve: Curve, p: float) -> float:
+    """The same of a percentile of that curve."""
+    return far_end(curve) if p >= 100 else min(nines(p), far_end(curve))
 
 
 def _mark(curve: Curve, x: Scale, y: Scale) -> Mark:
-    points: list[Point | None] = [(x.at(_place(curve, p)), y.at(value)) for p, value in curve.points]
+    points: list[Point | None] = [(x.at(place_of(curve, p)), y.at(value)) for p, value in curve.points]
     return Mark("dash" if curve.basis == "service" else "line", _colour(curve), line(points))
 
 
@@ -91,8 +93,9 @@ def label(curve: Curve) -> str:
     return f"{curve.name.upper()} {curve.basis or ''}".strip()
 
 
-def _read_at(x: Linear) -> tuple[float, ...]:
-    return tuple(p for p in NAMED if _nines(p) <= x.high)
+def read_at(x: Linear) -> tuple[float, ...]:
+    """The percentiles that are read out."""
+    return tuple(p for p in NAMED if nines(p) <= x.high)
 
 
 def _series(curve: Curve, y: Scale) -> Series:
@@ -103,17 +106,18 @@ def _series(curve: Curve, y: Scale) -> Series:
     return Series(label(curve), _colour(curve), shape, ys, tuple(quantity(value, "ns") for value in read))
 
 
-def _x_ticks(x: Linear) -> tuple[Tick, ...]:
+def x_ticks(x: Linear) -> tuple[Tick, ...]:
+    """Those of the horizontal axis."""
     marked = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
-    return tuple(Tick(x.at(_nines(p)), f"{p:g} %") for p in marked if _nines(p) <= x.high)
+    return tuple(Tick(x.at(nines(p)), f"{p:g} %") for p in marked if nines(p) <= x.high)
 
 
 def _limits(result: Result, x: Linear, y: Scale) -> tuple[Mark, ...]:
     """A bar at each limit, and its reach to the value that was observed."""
     marks = []
-    far = {curve.name: _far(curve) for curve in curves_of(result) if curve.points}
+    far = {curve.name: far_end(curve) for curve in curves_of(result) if curve.points}
     for name, p, rule in _judged(result):
-        place, limit = x.at(min(_nines(p), far.get(name, x.high))), y.at(rule.limit)
+        place, limit = x.at(min(nines(p), far.get(name, x.high))), y.at(rule.limit)
         colour = f"s{_SHOWN.index(name) + 1}"
         marks.append(Mark("targets", colour, line([(place - 0.01, limit), (place + 0.01, limit)])))
         if rule.observed is not None:
