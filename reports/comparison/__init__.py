@@ -1,0 +1,29 @@
+"""A comparison of two runs, or groups of runs: all that its reports show, so that they need not compute.
+
+``document`` is what is saved as JSON. A report is a module here with ``render(comparison) -> str``, as those
+of a single run are; ``console`` is shown and not written.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from reports.comparison.document import Comparison
+
+
+def write(comparison: Comparison, name: str, path: Path) -> None:
+    """Write the report of that name, ``html``, ``markdown`` or ``json``, whole or not at all.
+
+    Raises:
+        OSError: The file can't be written.
+    """
+    import importlib
+
+    text: str = importlib.import_module(f"{__name__}.{name}").render(comparison)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_bytes(text.encode("utf-8", "backslashreplace"))
+    temporary.replace(path)
