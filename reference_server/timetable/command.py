@@ -46,7 +46,7 @@ def _command() -> click.Command:
             ["--event-loop"],
             type=click.Choice(get_args(LoopName)),
             default="auto",
-            help="Of C, built at first use, or asyncio, a fifth as fast.",
+            help="Of C, built at first use, or asyncio, half as fast.",
         ),
         click.Option(["--seed"], type=int, default=0, help="Of all chance and of the text."),
         click.Option(
