@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from harness.result_folder import Manifest
     from harness.window import Window
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 
 class PartError(HarnessError):

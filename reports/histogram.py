@@ -189,6 +189,16 @@ class Histogram:
         mean = np.dot(middles, counts) / self.n
         return math.sqrt(float(np.dot((middles - mean) ** 2, counts)) / self.n)
 
+    @property
+    def skewness(self) -> float:
+        """Third moment of the buckets' middles over their deviation cubed; 0 for equal ones."""
+        deviation = self.standard_deviation
+        if not deviation:
+            return 0.0
+        middles, counts = self._middles(), self._used_counts()
+        mean = np.dot(middles, counts) / self.n
+        return float(np.dot((middles - mean) ** 3, counts)) / self.n / deviation**3
+
     def value_at_rank(self, rank: int) -> int:
         """The sample of that rank (1 is the smallest): the high end of its bucket, at most ``maximum``.
 

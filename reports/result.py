@@ -124,6 +124,8 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True):
         verdict: PASS, FAIL, INCONCLUSIVE or INVALID.
         confidence: The confidence the verdict was asked to have, 0..1.
         n: Number of samples behind ``observed``.
+        n_eff: The number of independent samples that say as much: fewer where neighbouring requests, or the
+            tokens of one answer, are alike. None for what needs no confidence, and for rates per second.
         low: Lower end of the confidence interval of ``observed``, None where it has none.
         high: Upper end, likewise.
         more_needed: For INCONCLUSIVE: how many more samples would decide if the share of misses
@@ -139,6 +141,7 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     confidence: float
     n: int
+    n_eff: float | None = None
     low: float | None = None
     high: float | None = None
     more_needed: int | None = None

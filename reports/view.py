@@ -114,12 +114,19 @@ def rule_line(rule: RuleResult) -> RuleLine:
         rule=rule.rule,
         observed=observed,
         limit=limit,
-        n=f"{rule.n:,}",
+        n=_number(rule),
         interval=_interval(rule),
         margin=margin(rule.observed, rule.limit, rule.unit, upper="<" in rule.rule),
         verdict=rule.verdict,
         message=rule.message,
     )
+
+
+def _number(rule: RuleResult) -> str:
+    """How many samples, and how many independent ones they are worth where that is fewer."""
+    if rule.n_eff is None or round(rule.n_eff) >= rule.n:
+        return f"{rule.n:,}"
+    return f"{rule.n:,} (worth {rule.n_eff:,.0f})"
 
 
 def columns(result: Result) -> tuple[float, ...]:

@@ -12,13 +12,14 @@ from harness.sla.finding import count_beyond
 from harness.sla.statistics import Decision, decide_share
 
 if TYPE_CHECKING:
+    from harness.sla.dependence import Dependence
     from harness.sla.rule import Rule
     from harness.summary.snapshot import Snapshot
 
 _MEAN_SHARE: Final = 0.05
 
 
-def holds_with_the_cut(rule: Rule, snapshot: Snapshot, confidence: float) -> bool:
+def holds_with_the_cut(rule: Rule, snapshot: Snapshot, confidence: float, dependence: Dependence) -> bool:
     """Whether a rule that holds still does when every request that was cut counts as a miss.
 
     A mean can't be tested so: it stands while at most 5 % of the requests were cut.
@@ -31,6 +32,6 @@ def holds_with_the_cut(rule: Rule, snapshot: Snapshot, confidence: float) -> boo
     if rule.statistic.p is None:
         return False
     histogram = snapshot.histograms[rule.series(snapshot.loop)]
-    misses = count_beyond(rule, histogram) + snapshot.num_cut
-    allowed = 1 - rule.statistic.p / 100
-    return decide_share(misses, histogram.n + snapshot.num_cut, allowed, confidence) is Decision.TRUE
+    misses = dependence.worth(count_beyond(rule, histogram) + snapshot.num_cut)
+    worth = dependence.worth(histogram.n + snapshot.num_cut)
+    return decide_share(misses, worth, 1 - rule.statistic.p / 100, confidence) is Decision.TRUE

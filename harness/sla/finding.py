@@ -9,10 +9,12 @@ import msgspec
 
 from harness import metrics
 from harness.recorder import step
+from harness.sla.dependence import INDEPENDENT, Dependence, of_mean, of_share
 from harness.sla.statistics import (
     MIN_BATCHES,
     Decision,
     decide_share,
+    deciding_counts,
     mean_bounds,
     rate_bounds,
     samples_needed,
@@ -33,6 +35,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         observed: In the rule's unit; None without samples.
         n: Number of samples behind it.
+        dependence: How much less they say than independent ones would; None where it makes no difference.
         low: Bound from below at the stated confidence; None where there is none.
         high: Bound from above, likewise.
         decision: TRUE where the rule holds, FALSE where it is violated.
@@ -43,12 +46,18 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     observed: float | None
     n: int
+    dependence: Dependence | None = None
     low: float | None = None
     high: float | None = None
     decision: Decision = Decision.OPEN
     needed: int | None = None
     detail: str = ""
     reason: str = ""
+
+    @property
+    def n_eff(self) -> float | None:
+        """The number of independent samples that would say as much; None where it makes no difference."""
+        return None if self.dependence is None else self.dependence.worth(self.n)
 
 
 def find(rule: Rule, snapshot: Snapshot, confidence: float) -> Finding:
@@ -67,30 +76,63 @@ def find(rule: Rule, snapshot: Snapshot, confidence: float) -> Finding:
         return Finding(observed=None, n=0, reason=snapshot.reasons[series] or "")
     assert rule.statistic is not None
     if rule.statistic.p is not None:
-        return _of_percentile(rule, rule.statistic.p, histogram, confidence)
+        return _of_percentile(rule, rule.statistic.p, snapshot, confidence)
     return (
-        _of_mean(rule, histogram, confidence)
+        _of_mean(rule, snapshot, confidence)
         if rule.statistic.name == "mean"
         else _of_extreme(rule, histogram)
     )
 
 
-def _of_percentile(rule: Rule, p: float, histogram: Histogram, confidence: float) -> Finding:
+def _of_percentile(rule: Rule, p: float, snapshot: Snapshot, confidence: float) -> Finding:
     """MLPerf's rule: the share of values beyond the limit against the share that may be."""
-    scale = step(metrics.metric(rule.metric).unit)
+    series = rule.series(snapshot.loop)
+    histogram, scale = snapshot.histograms[series], step(metrics.metric(rule.metric).unit)
+    samples = snapshot.due_order.samples(rule, series)
+    dependence = INDEPENDENT if samples is None else of_share(samples, _variance(histogram, scale))
     beyond = count_beyond(rule, histogram)
     allowed = 1 - p / 100 if rule.operator.is_ceiling else p / 100
-    low, high = histogram.percentile_interval(p, max(2 * confidence - 1, 1e-9))
+    low, high = _percentile_bounds(histogram, p, dependence, confidence)
     side = "over" if rule.operator.is_ceiling else "under"
     return Finding(
         observed=histogram.percentile(p) * scale,
         n=histogram.n,
+        dependence=dependence,
         low=None if low is None else low * scale,
         high=None if high is None else high * scale,
-        decision=decide_share(beyond, histogram.n, allowed, confidence),
-        needed=samples_needed(beyond, histogram.n, allowed, confidence),
+        decision=_decide_share(beyond, histogram.n, allowed, confidence, dependence),
+        needed=_needed_for_share(beyond, histogram.n, allowed, confidence, dependence),
         detail=f"{beyond} of {histogram.n} {side} the limit",
     )
+
+
+def _percentile_bounds(
+    histogram: Histogram, p: float, dependence: Dependence, confidence: float
+) -> tuple[int | None, int | None]:
+    """Order statistics (David and Nagaraja, 7.1): the limits between which no rule on it is decided."""
+    n = histogram.n
+    if not dependence.is_enough(n):
+        return None, None
+    few, many = deciding_counts(n, 1 - p / 100, confidence, dependence.effect)
+    low = None if many > n else histogram.value_at_rank(n - many + 1)
+    return low, None if few < 0 else histogram.value_at_rank(n - few)
+
+
+def _variance(histogram: Histogram, scale: float) -> float:
+    return (histogram.standard_deviation * scale) ** 2
+
+
+def _decide_share(count: int, n: int, share: float, confidence: float, dependence: Dependence) -> Decision:
+    if not dependence.is_enough(n):
+        return Decision.OPEN
+    return decide_share(dependence.worth(count), dependence.worth(n), share, confidence)
+
+
+def _needed_for_share(
+    count: int, n: int, share: float, confidence: float, dependence: Dependence
+) -> int | None:
+    needed = samples_needed(dependence.worth(count), dependence.worth(n), share, confidence)
+    return None if needed is None else max(n, dependence.needed(needed))
 
 
 def count_beyond(rule: Rule, histogram: Histogram) -> int:
@@ -101,18 +143,26 @@ def count_beyond(rule: Rule, histogram: Histogram) -> int:
     return over if rule.operator.is_ceiling else histogram.n - over
 
 
-def _of_mean(rule: Rule, histogram: Histogram, confidence: float) -> Finding:
-    scale, n = step(metrics.metric(rule.metric).unit), histogram.n
-    mean = histogram.mean * scale
+def _of_mean(rule: Rule, snapshot: Snapshot, confidence: float) -> Finding:
+    series = rule.series(snapshot.loop)
+    histogram, scale = snapshot.histograms[series], step(metrics.metric(rule.metric).unit)
+    samples = snapshot.due_order.samples(rule, series)
+    dependence = INDEPENDENT if samples is None else of_mean(samples, _variance(histogram, scale))
+    n, mean = histogram.n, histogram.mean * scale
     deviation = histogram.standard_deviation * scale * math.sqrt(n / max(1, n - 1))
-    bounds = mean_bounds(mean, deviation, n, confidence)
+    worth, skewness = dependence.worth(n), histogram.skewness * dependence.skew
+    bounds = None
+    if dependence.is_enough(n):
+        bounds = mean_bounds(mean, deviation, worth, confidence, skewness)
+    needed = samples_needed_for_mean(mean, deviation, worth, rule.limit, confidence, skewness)
     return Finding(
         observed=mean,
         n=n,
+        dependence=dependence,
         low=bounds and bounds[0],
         high=bounds and bounds[1],
         decision=_by_bounds(rule, bounds),
-        needed=samples_needed_for_mean(mean, deviation, n, rule.limit, confidence),
+        needed=None if needed is None else max(n, dependence.needed(needed)),
         detail=f"mean of {n}",
     )
 
@@ -132,7 +182,7 @@ def _of_rate(rule: Rule, snapshot: Snapshot, confidence: float) -> Finding:
     if rate.value is None:
         return Finding(observed=None, n=0, reason=rate.reason or "")
     if rate.unit == "share":
-        return _of_share(rule, rate, rate.value, confidence)
+        return _of_share(rule, rate, snapshot, confidence)
     bounds = rate_bounds(snapshot.counts[rule.metric], snapshot.slice_s, confidence, rate.value)
     return Finding(
         observed=rate.value,
@@ -145,18 +195,23 @@ def _of_rate(rule: Rule, snapshot: Snapshot, confidence: float) -> Finding:
     )
 
 
-def _of_share(rule: Rule, rate: Rate, value: float, confidence: float) -> Finding:
-    count, n = round(rate.numerator or 0), round(rate.denominator or 0)
+def _of_share(rule: Rule, rate: Rate, snapshot: Snapshot, confidence: float) -> Finding:
+    count, n, value = round(rate.numerator or 0), round(rate.denominator or 0), rate.value or 0.0
     beyond, allowed = (count, rule.limit) if rule.operator.is_ceiling else (n - count, 1 - rule.limit)
-    low, high = share_bounds(count, n, confidence)
-    sure = allowed == 0
+    if allowed == 0:
+        return Finding(observed=value, n=n, decision=_of_this_run(rule, value), detail=f"{count} of {n}")
+    samples = snapshot.due_order.samples(rule, None)
+    dependence = INDEPENDENT if samples is None else of_share(samples, 1.0)
+    enough = dependence.is_enough(n)
+    low, high = share_bounds(dependence.worth(count), dependence.worth(n), confidence)
     return Finding(
         observed=value,
         n=n,
-        low=None if sure else low,
-        high=None if sure else high,
-        decision=_of_this_run(rule, value) if sure else decide_share(beyond, n, allowed, confidence),
-        needed=samples_needed(beyond, n, allowed, confidence),
+        dependence=dependence,
+        low=low if enough else None,
+        high=high if enough else None,
+        decision=_decide_share(beyond, n, allowed, confidence, dependence),
+        needed=_needed_for_share(beyond, n, allowed, confidence, dependence),
         detail=f"{count} of {n}",
     )
 

@@ -9,6 +9,7 @@ import msgspec
 from harness.sla import messages
 from harness.sla.causes import causes
 from harness.sla.censored import holds_with_the_cut
+from harness.sla.dependence import INDEPENDENT
 from harness.sla.finding import Finding, find
 from harness.sla.statistics import Decision
 from reports.result import RuleResult, Verdict
@@ -89,6 +90,7 @@ def judge_rule(
         verdict=verdict,
         confidence=confidence,
         n=finding.n,
+        n_eff=finding.n_eff,
         low=finding.low,
         high=finding.high,
         more_needed=finding.needed - finding.n if undecided and finding.needed is not None else None,
@@ -106,7 +108,8 @@ def _verdict(
         return Verdict.INVALID, messages.eaten(rule, finding, error, health)
     if finding.decision is Decision.OPEN:
         return Verdict.INCONCLUSIVE, messages.undecided(rule, finding, confidence)
-    if finding.decision is Decision.TRUE and not holds_with_the_cut(rule, snapshot, confidence):
+    holds = finding.decision is Decision.TRUE
+    if holds and not holds_with_the_cut(rule, snapshot, confidence, finding.dependence or INDEPENDENT):
         return Verdict.INVALID, messages.censored(rule, finding, snapshot.num_cut)
-    verdict = Verdict.PASS if finding.decision is Decision.TRUE else Verdict.FAIL
+    verdict = Verdict.PASS if holds else Verdict.FAIL
     return verdict, messages.decided(rule, finding, confidence)

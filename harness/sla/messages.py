@@ -17,14 +17,14 @@ def decided(rule: Rule, finding: Finding, confidence: float) -> str:
     """Why it holds, or is violated."""
     observed, limit = _shown(rule, finding)
     side = _side(rule, good=finding.decision is Decision.TRUE)
-    return f"{observed} {side} {limit}{_bound(rule, finding, confidence)}; {finding.detail}"
+    return f"{observed} {side} {limit}{_bound(rule, finding, confidence)}; {_counted(finding)}"
 
 
 def undecided(rule: Rule, finding: Finding, confidence: float) -> str:
     """Why nothing can be said, and what would help."""
     observed, limit = _shown(rule, finding)
     at = f"with {100 * confidence:.4g} % confidence"
-    head = f"{observed} against {limit} decides nothing {at}; {finding.detail}"
+    head = f"{observed} against {limit} decides nothing {at}; {_counted(finding)}"
     if finding.needed is None:
         return f"{head}; run longer, or move the limit away from what is measured"
     more = finding.needed - finding.n
@@ -60,6 +60,13 @@ def censored(rule: Rule, finding: Finding, num_cut: int) -> str:
 def with_estimate(message: str, rule: Rule, estimate: str | None) -> str:
     """The message, with a word on tokens that the server didn't count where the rule depends on them."""
     return f"{message}; {estimate}" if estimate is not None and rule.needs_output_tokens else message
+
+
+def _counted(finding: Finding) -> str:
+    """What the verdict stands on: how many samples, and how many independent ones they are worth."""
+    if finding.n_eff is None or round(finding.n_eff) >= finding.n:
+        return finding.detail
+    return f"{finding.detail}; {finding.n:,} samples worth {finding.n_eff:,.0f} independent ones"
 
 
 def _shown(rule: Rule, finding: Finding) -> tuple[str, str]:

@@ -12,6 +12,7 @@ Sources: MLPerf inference rules, appendix Early Stopping (the binomial rule); Cl
 
 from __future__ import annotations
 
+import bisect
 import enum
 import math
 from typing import TYPE_CHECKING, Final
@@ -76,6 +77,31 @@ def samples_needed(count: float, n: float, share: float, confidence: float) -> i
     return _first(decided, max(1, math.floor(n)))
 
 
+def deciding_counts(n: float, share: float, confidence: float, effect: float = 1.0) -> tuple[int, int]:
+    """How few of ``n`` samples must be such as may be no more than ``share``, and how many are too many.
+
+    Args:
+        n: Number of samples, at least 1.
+        share: 0 < share < 1.
+        confidence: As for ``decide_share``.
+        effect: So many samples say as much as one that is independent.
+
+    Returns:
+        The largest count that decides for TRUE, -1 for none; the smallest for FALSE, ``n`` + 1 for none.
+    """
+
+    def is_true(count: int) -> bool:
+        return decide_share(count / effect, n / effect, share, confidence) is Decision.TRUE
+
+    def is_false(count: int) -> bool:
+        return decide_share(count / effect, n / effect, share, confidence) is Decision.FALSE
+
+    middle, most = math.floor(n * share), math.floor(n)
+    few = bisect.bisect_left(range(middle + 1), True, key=lambda count: not is_true(count)) - 1
+    many = middle + bisect.bisect_left(range(middle, most + 1), True, key=is_false)
+    return few, many
+
+
 def _first(decided: Callable[[int], bool], start: int) -> int | None:
     """The smallest size from ``start`` on that decides, given that all larger ones do."""
     high = start
@@ -103,32 +129,40 @@ def share_bounds(count: float, n: float, confidence: float) -> tuple[float, floa
     return low, high
 
 
-def mean_bounds(mean: float, deviation: float, n: float, confidence: float) -> tuple[float, float] | None:
+def mean_bounds(
+    mean: float, deviation: float, n: float, confidence: float, skewness: float = 0.0
+) -> tuple[float, float] | None:
     """Student's bounds of a mean, each with that confidence; None for fewer than two samples.
 
-    The mean of a few dozen latencies is near enough to normal for this; of a handful it is not, which
-    the wide t quantile of a handful makes up for in part.
+    Latencies are skewed: a sample that happens to lack its slowest has too small a mean and too small a
+    deviation at once. So the bound on the long side is moved outwards by Johnson's term. (On the other side
+    it would move inwards; there the bound stays as it is.)
+
+    Source: Johnson 1978, Modified t tests and confidence intervals for asymmetrical populations.
 
     Args:
         mean: Of the samples.
         deviation: Their standard deviation, with n - 1 below the line.
         n: Number of independent samples.
         confidence: 0 to 1.
+        skewness: Of the samples.
     """
     if n < 2:
         return None
-    reach = float(student.ppf(confidence, n - 1)) * deviation / math.sqrt(n)
-    return mean - reach, mean + reach
+    quantile = float(student.ppf(confidence, n - 1))
+    reach = quantile * deviation / math.sqrt(n)
+    shift = deviation * skewness * (1 + 2 * quantile**2) / (6 * n)
+    return mean - reach + min(0.0, shift), mean + reach + max(0.0, shift)
 
 
 def samples_needed_for_mean(
-    mean: float, deviation: float, n: float, limit: float, confidence: float
+    mean: float, deviation: float, n: float, limit: float, confidence: float, skewness: float = 0.0
 ) -> int | None:
     """How many samples in all would tell the mean from ``limit`` if both went on as they are."""
-    margin = abs(mean - limit)
 
     def decided(size: int) -> bool:
-        return size >= 2 and float(student.ppf(confidence, size - 1)) * deviation / math.sqrt(size) < margin
+        bounds = mean_bounds(mean, deviation, size, confidence, skewness)
+        return bounds is not None and not bounds[0] <= limit <= bounds[1]
 
     return _first(decided, max(2, math.floor(n)))
 

@@ -1,7 +1,8 @@
 """From the records of a run to its numbers.
 
 A record is added and may be forgotten. Memory doesn't grow with tokens; with requests it grows by 16 bytes
-each. The same records give the same summary, during a run and from its journal years later.
+each, and by a few more for each rule that is judged. The same records give the same summary, during a run and
+from its journal years later.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from harness.recorder import ColumnState, Recorder
 from harness.series import RESPONSE, Series, series_of
 from harness.summary.attainment import Attainment
 from harness.summary.conversations import ConversationsState, ConversationTable
+from harness.summary.due_order import DueOrder, DueOrderState
 from harness.summary.error_table import ErrorState, ErrorTable
 from harness.summary.metric_summaries import metric_summaries
 from harness.summary.observations import Observations, ObservationState
@@ -84,6 +86,7 @@ class SummaryState(msgspec.Struct, frozen=True, kw_only=True):
     rows: RowsState
     observations: ObservationState
     conversations: ConversationsState
+    due_order: DueOrderState
     samples: list[Sample]
 
 
@@ -127,6 +130,7 @@ class Summarizer:
         self._rows = RequestRows(loop)
         self._observations = Observations(stall_limit_ns)
         self._conversations = ConversationTable(loop)
+        self._due_order = DueOrder(self._rules, loop, deadlines)
         self._samples: list[Sample] = []
 
     @classmethod
@@ -153,8 +157,10 @@ class Summarizer:
         self._pace.add(record)
         self._recorder.add(record)
         self._throughput.add(record)
-        good = inside and self._attainment.add(record)
-        self._slices.add(record, good=good)
+        met = self._attainment.add(record) if inside else None
+        if inside:
+            self._due_order.add(record, met=met)
+        self._slices.add(record, good=met is True)
         self._errors.add(record)
         self._rows.add(record, measured=measured)
         self._observations.add(record, measured=inside)
@@ -185,6 +191,7 @@ class Summarizer:
             rows=self._rows.state(),
             observations=self._observations.state(),
             conversations=self._conversations.state(),
+            due_order=self._due_order.state(),
             samples=self._samples,
         )
 
@@ -201,6 +208,7 @@ class Summarizer:
         self._rows.merge(other.rows)
         self._observations.merge(other.observations)
         self._conversations.merge(other.conversations)
+        self._due_order.merge(other.due_order)
         self._keep_samples(*other.samples)
 
     def snapshot(
@@ -233,6 +241,7 @@ class Summarizer:
             client_errors={series: self._client_error(series, health) for series in columns},
             rates={rate.name: rate for rate in rates},
             counts={rate: self._slices.counts(name, start_ns, end_ns) for rate, name in _COUNTED.items()},
+            due_order=self._due_order.ordered(),
             slice_s=self._slices.length_ns / 1e9,
             estimate=self._observations.estimate,
         )

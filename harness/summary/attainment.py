@@ -51,8 +51,8 @@ class Attainment(Counting):
         """Whether any objective speaks of single requests."""
         return bool(self._objectives)
 
-    def add(self, record: Record) -> bool:
-        """Count a measured request; True for a hit."""
+    def add(self, record: Record) -> bool | None:
+        """Count a measured request; True for a hit, None for what is neither a hit nor a miss."""
         self._num_succeeded += record.outcome.succeeded
         met = False if record.outcome.failed else self._meets(record) if record.outcome.succeeded else None
         self.num_hits += met is True
@@ -60,7 +60,7 @@ class Attainment(Counting):
         self.num_failed += record.outcome.failed
         self.num_unmeasurable += met is None and record.outcome.succeeded
         self.num_cut += met is None and not record.outcome.succeeded
-        return met is True
+        return met
 
     def _meets(self, record: Record) -> bool | None:
         complete = bool(self._objectives)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from harness.series import Series
+    from harness.summary.due_order import Ordered
     from harness.summary.token_arrivals import IntArray
     from reports.histogram import Histogram
     from reports.result import Rate
@@ -35,6 +36,7 @@ class Snapshot:
         rates: Rates and shares by name.
         counts: By name of the rate per second, what was counted in each slice of the window.
         slice_s: Length of these slices.
+        due_order: What of the requests in order of due time bears on the rules.
         estimate: What is to be said of output tokens that the server didn't count; None if it counted all.
     """
 
@@ -53,4 +55,5 @@ class Snapshot:
     rates: Mapping[str, Rate]
     counts: Mapping[str, IntArray]
     slice_s: float
+    due_order: Ordered
     estimate: str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
@@ -38,7 +39,7 @@ class Take(Protocol):
         health: ClientHealth | None = ...,
         **options: Any,
     ) -> tuple[tuple[Rule, ...], Snapshot]:
-        """TTFTs in ms; ``failed`` requests besides; requests are due 10 ms apart."""
+        """TTFTs in ms; ``failed`` requests besides; in a random order, due 10 ms apart."""
 
 
 @pytest.fixture
@@ -73,13 +74,15 @@ def take(make_record: MakeRecord) -> Take:
     ) -> tuple[tuple[Rule, ...], Snapshot]:
         rules = rules_from(thresholds)
         summarizer = Summarizer(Window(), options.pop("loop", "open"), rules=rules, **options)
-        due = 0
-        for due, ttft in enumerate(ttfts):
-            summarizer.add(make_record(due, due=10 * due, chunks=(ttft, ttft + 20)))
-        for extra in range(failed):
-            summarizer.add(
-                make_record(due=10 * (due + extra + 1), chunks=(), outcome="http_error", detail="500")
-            )
+        outcomes = [*ttfts, *[None] * failed]
+        random.Random(1).shuffle(outcomes)  # one after the other they would be one event
+        for index, ttft in enumerate(outcomes):
+            due = 10 * index
+            if ttft is None:
+                failure = make_record(index, due=due, chunks=(), outcome="http_error", detail="500")
+                summarizer.add(failure)
+            else:
+                summarizer.add(make_record(index, due=due, chunks=(ttft, ttft + 20)))
         return rules, summarizer.snapshot(health=health)
 
     return make

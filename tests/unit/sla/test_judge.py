@@ -183,7 +183,7 @@ def test_dropped_arrivals_are_invalid(take: Take, make_health: MakeHealth) -> No
 
 
 def test_sending_slower_than_planned_is_invalid(make_health: MakeHealth) -> None:
-    rules = rules_from({"e2e": ["p50 < 1h"]})
+    rules = rules_from({"service_e2e": ["p50 < 1h"]})
     judgements = []
     for slowed in (1.02, 1.2):
         summarizer = Summarizer(Window(), "open", rules=rules)

@@ -29,7 +29,15 @@ if TYPE_CHECKING:
     from tests.conftest import MakeRecord
 
 MS, S = 10**6, 10**9
-RULES = rules_from({"ttft": ["p99 <= 500ms", "p95 < 400ms"], "e2e": ["p90 < 2s"], "error_rate": ["< 5%"]})
+RULES = rules_from(
+    {
+        "ttft": ["p99 <= 500ms", "p95 < 400ms"],
+        "e2e": ["p90 < 2s"],
+        "itl": ["p99 < 30ms", "p90 < 10ms", "mean < 1s"],
+        "error_rate": ["< 5%"],
+        "attainment": [">= 50%"],
+    }
+)
 HEALTH = ClientHealth(
     loop_lag_p99=100_000,
     loop_lag_max=200_000,
@@ -116,6 +124,7 @@ def outputs(summarizer: Summarizer) -> tuple[bytes, dict[str, Any]]:
     judged = {name: getattr(snapshot, name) for name in snapshot.__dataclass_fields__}
     judged["histograms"] = {series: each.pack() for series, each in snapshot.histograms.items()}
     judged["counts"] = {name: each.tolist() for name, each in snapshot.counts.items()}
+    judged["due_order"] = {name: each.tobytes() for name, each in snapshot.due_order.columns.items()}
     judged["lifetimes"] = [each.tolist() for each in summarizer.lifetimes()]
     return shown, judged
 
