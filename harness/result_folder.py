@@ -122,7 +122,7 @@ class ResultFolder:
         Raises:
             ResultFolderError: It holds files already, or can't be made.
         """
-        path = _free_default(scenario_name) if path is None else path
+        path = free_default(scenario_name) if path is None else path
         try:
             path.mkdir(parents=True, exist_ok=True)
             is_used = any(path.iterdir())
@@ -199,7 +199,8 @@ def _read(path: Path, kind: type[Document]) -> Document:
         raise ResultFolderError(f"{path} is damaged ({error})") from error
 
 
-def _free_default(scenario_name: str) -> Path:
+def free_default(scenario_name: str) -> Path:
+    """``results/<scenario>-<time>``, with a number behind it where that is taken."""
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", scenario_name).strip("-.") or "run"
     base = DEFAULT_PARENT / f"{slug}-{time.strftime('%Y%m%d-%H%M%S')}"
     path, number = base, 2

@@ -34,7 +34,7 @@ STYLES = {
     "INTERRUPTED": "bold black on dark_orange",
     "NOT JUDGED": "bold reverse",
 }
-_INK = {"PASS": "green", "FAIL": "bold red", "INCONCLUSIVE": "dark_orange", "INVALID": "bold magenta"}
+VERDICT_INK = {"PASS": "green", "FAIL": "bold red", "INCONCLUSIVE": "dark_orange", "INVALID": "bold magenta"}
 _WIDE = 108
 _NARROW = 72
 
@@ -86,12 +86,12 @@ def _rules(result: Result, width: int) -> RenderableType | None:
     wide = width >= _WIDE
     numbers: tuple[str, ...] = ("observed", "limit", "margin", "n", "interval")
     numbers = numbers if wide else numbers[: 3 if width >= _NARROW else 2]
-    table = _table("Objectives", "verdict", "rule", numbers=numbers)
+    table = plain_table("Objectives", "verdict", "rule", numbers=numbers)
     table.columns[0].no_wrap = True
     for line in map(view.rule_line, result.rules):
         margin = line.margin if wide else line.margin.partition(" (")[0]
         cells = (line.observed, line.limit, margin, line.n, line.interval)[: len(numbers)]
-        word = Text(line.verdict, style=_INK[line.verdict])
+        word = Text(line.verdict, style=VERDICT_INK[line.verdict])
         table.add_row(word, Text(one_line(line.rule)), *map(Text, cells))
     return Group(table, *_rule_messages(result))
 
@@ -108,7 +108,7 @@ def _metrics(result: Result, width: int) -> RenderableType | None:
         shown = tuple(p for p in shown if p in (50.0, 99.0))
     lines = view.metric_lines(result, shown)
     numbers = ("n", *(f"p{p:g}" for p in shown), "max", "client ±")
-    table = _table("Metrics", "metric", "unit", numbers=numbers)
+    table = plain_table("Metrics", "metric", "unit", numbers=numbers)
     table.columns[0].no_wrap = table.columns[1].no_wrap = width >= _WIDE
     for line in lines:
         if not line.reason:
@@ -121,7 +121,7 @@ def _metrics(result: Result, width: int) -> RenderableType | None:
 def _rates(result: Result) -> RenderableType | None:
     if not result.rates:
         return None
-    table = _table("Rates", "rate", numbers=("value",))
+    table = plain_table("Rates", "rate", numbers=("value",))
     table.add_column("from", style="dim")
     for line in view.rate_lines(result):
         table.add_row(line.name, line.value, Text(one_line(line.detail)))
@@ -132,7 +132,7 @@ def _turns(result: Result) -> RenderableType | None:
     lines = list(turns_view.lines(result.conversations))
     if not lines:
         return None
-    table = _table(
+    table = plain_table(
         turns_view.title(result.conversations), "turn", numbers=(*turns_view.COUNTS, *turns_view.TIMES)
     )
     for line in lines:
@@ -143,7 +143,7 @@ def _turns(result: Result) -> RenderableType | None:
 def _errors(result: Result) -> RenderableType | None:
     if not result.errors:
         return None
-    table = _table("Errors", "outcome", numbers=("count",))
+    table = plain_table("Errors", "outcome", numbers=("count",))
     table.add_column("sample", overflow="fold")
     for error in result.errors:
         table.add_row(
@@ -182,7 +182,8 @@ def _of_workers(health: ClientHealth) -> str:
     return f" by {len(health.workers)} workers ({shares})"
 
 
-def _table(title: str, *words: str, numbers: tuple[str, ...]) -> Table:
+def plain_table(title: str, *words: str, numbers: tuple[str, ...]) -> Table:
+    """A table of the house: words to the left, numbers to the right."""
     table = Table(
         title=title,
         title_justify="left",

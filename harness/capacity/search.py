@@ -1,0 +1,212 @@
+"""Which load to probe next: a function of the probes so far, so that a search can be taken up again.
+
+First the load is doubled, or halved, until one probe has passed and another has failed. Then the next load
+is the median of what is known of the capacity. A probe that decides nothing is repeated, as much longer as
+its verdict asks for; if that decides nothing either, the search goes on beside it. Nothing is ever
+concluded from which side an undecided probe seemed to lie on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from harness.capacity.knee import Belief
+from reports.capacity.search import End
+from reports.result import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from reports.capacity.search import Probe
+
+GROWTH: Final = 2.0
+MAX_LENGTH: Final = 16.0
+_LONGER: Final = (1.5, 4.0)
+_MAX_INVALID: Final = 3
+_DIGITS: Final = 3
+
+
+class Step(NamedTuple):
+    """What to do next.
+
+    Attributes:
+        load: Requests per second or slots.
+        length: How many times as long as the scenario says.
+    """
+
+    load: float
+    length: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a search may do.
+
+    Attributes:
+        start: The first load.
+        lowest: No smaller load is tried.
+        highest: No larger load is tried; None for no limit.
+        whole: Whether loads are whole numbers.
+        confidence: Of the verdicts and of the interval.
+        precision: Ends the search once the interval's ends differ by no more than this share.
+        max_probes: So many probes at most.
+        max_time_s: A probe that would end later is not begun.
+        expect_s: How long a probe of that load and length takes; None where only the server knows.
+    """
+
+    start: float
+    lowest: float
+    highest: float | None
+    whole: bool
+    confidence: float
+    precision: float
+    max_probes: int
+    max_time_s: float
+    expect_s: Callable[[Step], float | None]
+
+    def fitting(self, load: float) -> float:
+        """The load nearest to it that may be probed: within the range, of three digits or whole."""
+        load = max(self.lowest, load if self.highest is None else min(load, self.highest))
+        if self.whole:
+            return float(max(1, round(load)))
+        return round(load, _DIGITS - 1 - math.floor(math.log10(load)))
+
+
+class Search:
+    """A search as far as it has come.
+
+    Args:
+        limits: What it may do.
+        probes: In their order.
+    """
+
+    def __init__(self, limits: Limits, probes: Sequence[Probe]) -> None:
+        self._limits = limits
+        self._probes = tuple(probes)
+        self.best_pass = max(self._loads(Verdict.PASS), default=None)
+        self.least_fail = min(self._loads(Verdict.FAIL), default=None)
+        told = [probe for probe in self._probes if probe.verdict is not Verdict.INVALID]
+        self.belief = Belief(told, limits.confidence) if told else None
+
+    def _loads(self, *verdicts: Verdict) -> list[float]:
+        return [probe.load for probe in self._probes if probe.verdict in verdicts]
+
+    @property
+    def interval(self) -> tuple[float | None, float | None]:
+        """Both ends; None for one that no verdict bounds."""
+        if self.belief is None:
+            return None, None
+        low, high = self.belief.interval(self._limits.confidence)
+        if self._limits.whole:
+            low, high = float(max(0, math.floor(low))), float(math.floor(high))
+        return (
+            None if self.best_pass is None else low,
+            None if self.least_fail is None else high,
+        )
+
+    @property
+    def estimate(self) -> float | None:
+        """The median; None where it isn't bounded on both sides."""
+        if self.belief is None or self.best_pass is None or self.least_fail is None:
+            return None
+        median = self.belief.quantile(0.5)
+        return float(math.floor(median)) if self._limits.whole else median
+
+    def next(self) -> Step | End:
+        """The next probe, or why there is none."""
+        if not self._probes:
+            return self._affordable(Step(self._limits.fitting(self._limits.start), 1.0))
+        end = self._end()
+        return end if end is not None else self._affordable(self._step())
+
+    def _end(self) -> End | None:
+        if self._is_precise(*self.interval):
+            return End.PRECISION
+        if self._is_at_top():
+            return End.TOP
+        if self._is_at_bottom():
+            return End.BOTTOM
+        if self._is_invalid():
+            return End.INVALID
+        return End.BUDGET if len(self._probes) >= self._limits.max_probes else None
+
+    def _is_at_top(self) -> bool:
+        """All that may be tried passes."""
+        highest = self._limits.highest
+        if highest is None or self.best_pass is None or self.least_fail is not None:
+            return False
+        return self.best_pass >= self._limits.fitting(highest)
+
+    def _is_at_bottom(self) -> bool:
+        """Nothing that may be tried passes."""
+        if self.least_fail is None or self.best_pass is not None:
+            return False
+        return self.least_fail <= self._limits.fitting(self._limits.lowest)
+
+    def _is_precise(self, low: float | None, high: float | None) -> bool:
+        return low is not None and high is not None and high <= low * (1 + self._limits.precision)
+
+    def _is_invalid(self) -> bool:
+        """Nothing below can be trusted, or too little above."""
+        num = len(self._loads(Verdict.INVALID))
+        return num >= _MAX_INVALID or (num > 0 and self.belief is None)
+
+    def _affordable(self, step: Step) -> Step | End:
+        spent_s = sum(probe.duration_s for probe in self._probes)
+        left_s = self._limits.max_time_s - spent_s
+        return step if self._expected_s(step) <= left_s else End.BUDGET
+
+    def _expected_s(self, step: Step) -> float:
+        """By the plan, or else like the last probe, had it been as long: more slots take as much time."""
+        planned_s = self._limits.expect_s(step)
+        if planned_s is not None or not self._probes:
+            return planned_s or 0.0
+        last = self._probes[-1]
+        return last.duration_s * step.length / last.length
+
+    def _step(self) -> Step:
+        last = self._probes[-1]
+        if last.verdict is Verdict.INCONCLUSIVE and self._num_undecided(last.load) == 1:
+            return Step(last.load, self._longer(last))
+        if self.least_fail is None or self.best_pass is None:
+            return Step(self._limits.fitting(self._further()), 1.0)
+        load = self._limits.fitting(self._between())
+        return Step(load, self._length())
+
+    def _num_undecided(self, load: float) -> int:
+        return self._loads(Verdict.INCONCLUSIVE).count(load)
+
+    def _longer(self, probe: Probe) -> float:
+        factor = _LONGER[1]
+        if probe.more_needed is not None and probe.num_requests:
+            factor = 1 + probe.more_needed / probe.num_requests
+        return min(MAX_LENGTH, probe.length * min(max(factor, _LONGER[0]), _LONGER[1]))
+
+    def _further(self) -> float:
+        """Beyond all that was tried, but not where probes were invalid."""
+        tried = self._loads(Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE)
+        ceiling = min(self._loads(Verdict.INVALID), default=math.inf)
+        if self.least_fail is None:
+            highest = max(tried)
+            return math.sqrt(highest * ceiling) if ceiling < highest * GROWTH else highest * GROWTH
+        return min(tried) / GROWTH
+
+    def _between(self) -> float:
+        """The median of what is known; where probes near it were of no use, the quartile farther off."""
+        assert self.belief is not None
+        low, median, high = (self.belief.quantile(q) for q in (0.25, 0.5, 0.75))
+        useless = self._loads(Verdict.INCONCLUSIVE, Verdict.INVALID)
+        near = math.log(high / low) / 4
+        if all(abs(math.log(load / median)) > near for load in useless):
+            return median
+        return max((low, high), key=lambda place: min(abs(math.log(load / place)) for load in useless))
+
+    def _length(self) -> float:
+        """As long as the longest within the interval that decided nothing: a shorter one won't either."""
+        low, high = self.interval
+        assert low is not None
+        assert high is not None
+        undecided = (each for each in self._probes if each.verdict is Verdict.INCONCLUSIVE)
+        return max((each.length for each in undecided if low <= each.load <= high), default=1.0)

@@ -1,0 +1,63 @@
+"""The loop of a search."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from harness.capacity.answer import answer
+from harness.capacity.search import Search, Step
+from reports.capacity.search import End
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from harness.capacity.answer import Question
+    from harness.capacity.search import Limits
+    from reports.capacity.search import Capacity, Probe
+
+
+class Interrupted(NamedTuple):
+    """Instead of a probe: the search was told to end.
+
+    Attributes:
+        signal_name: ``SIGINT`` or ``SIGTERM``.
+    """
+
+    signal_name: str
+
+
+class Prober(Protocol):
+    """Puts a load on a server, or on what stands for one."""
+
+    async def __call__(self, step: Step, before: Sequence[Probe]) -> Probe | Interrupted:
+        """Run one probe to its end, after those ``before`` it."""
+
+
+async def find_capacity(
+    question: Question,
+    limits: Limits,
+    prober: Prober,
+    *,
+    earlier: Sequence[Probe] = (),
+    notes: Sequence[str] = (),
+    on_probe: Callable[[Capacity], None] = lambda _: None,
+) -> Capacity:
+    """Search until the answer is known or the budget is spent.
+
+    Args:
+        question: What it is about.
+        limits: What it may do.
+        prober: Runs the probes.
+        earlier: Those that an earlier search has made.
+        notes: What the reader must know besides.
+        on_probe: Called after each with the answer so far, as an interrupted one.
+    """
+    probes = list(earlier)
+    while isinstance(step := Search(limits, probes).next(), Step):
+        probe = await prober(step, tuple(probes))
+        if isinstance(probe, Interrupted):
+            signal_name = probe.signal_name
+            return answer(question, limits, probes, End.INTERRUPTED, interrupted=signal_name, notes=notes)
+        probes.append(probe)
+        on_probe(answer(question, limits, probes, End.INTERRUPTED, notes=notes))
+    return answer(question, limits, probes, step, notes=notes)

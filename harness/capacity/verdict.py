@@ -1,0 +1,118 @@
+"""From a run to a probe: what a run says about a load, which isn't quite what it says about itself.
+
+A run that ended because it passed a limit of ``load.stop`` sent more than the server can do: FAIL, though
+part of its load was never sent. A run that the client couldn't keep up with is INVALID, and the client and
+not the server is the limit. One in which most requests failed has no latencies to judge; beyond a load that
+passed that is the server's FAIL, and INVALID where nothing ever passed: then the server refuses everything.
+Any other run that can't be trusted says nothing of either side and is as good as undecided.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from reports.capacity.search import Latency, Probe
+from reports.result import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from harness.capacity.search import Step
+    from harness.result_folder import Checkpoint, Manifest
+    from reports.result import Result
+
+_PACE: Final = 0.05
+_SHOWN: Final = ("ttft", "tpot", "e2e")
+_CLIENT: Final = "the client and not the server is the limit"
+
+
+def probe_of(
+    step: Step, before: Sequence[Probe], result: Result, manifest: Manifest, checkpoint: Checkpoint
+) -> Probe:
+    """What a run says about its load.
+
+    Args:
+        step: What was asked for.
+        before: The probes before it.
+        result: Of the run.
+        manifest: Likewise.
+        checkpoint: Likewise.
+    """
+    has_passed = any(each.verdict is Verdict.PASS and each.load < step.load for each in before)
+    verdict, reason = _verdict(result, manifest, checkpoint, has_passed=has_passed)
+    open_rules = [rule for rule in result.rules if rule.verdict is Verdict.INCONCLUSIVE]
+    return Probe(
+        number=len(before) + 1,
+        load=step.load,
+        length=step.length,
+        verdict=verdict,
+        reason=reason,
+        saturated=checkpoint.stopped is not None and verdict is Verdict.FAIL,
+        num_requests=_num_measured(result),
+        more_needed=max((rule.more_needed or 0 for rule in open_rules), default=0) or None,
+        achieved=_rate(result, "request_rate"),
+        goodput=_rate(result, "goodput"),
+        attainment=_rate(result, "attainment"),
+        error_rate=_rate(result, "error_rate"),
+        output_token_rate=_rate(result, "output_token_rate"),
+        latencies=tuple(_latency(result, name) for name in _SHOWN),
+        rules=result.rules,
+    )
+
+
+def _verdict(
+    result: Result, manifest: Manifest, checkpoint: Checkpoint, *, has_passed: bool
+) -> tuple[Verdict, str]:
+    if _is_client_bound(result, manifest, checkpoint):
+        return Verdict.INVALID, f"{_CLIENT}: {'; '.join(result.causes)}"
+    if checkpoint.stopped is not None:
+        return Verdict.FAIL, checkpoint.stopped
+    if result.verdict in (Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE):
+        return result.verdict, _reason(result, result.verdict)
+    if _has_mostly_failed(result):
+        return Verdict.FAIL if has_passed else Verdict.INVALID, "; ".join(result.causes)
+    if all(rule.observed is None for rule in result.rules):
+        return Verdict.INVALID, "; ".join(result.causes) or _reason(result, Verdict.INVALID)
+    return Verdict.INCONCLUSIVE, "; ".join(result.causes) or _reason(result, Verdict.INVALID)
+
+
+def _is_client_bound(result: Result, manifest: Manifest, checkpoint: Checkpoint) -> bool:
+    """Whether what was planned wasn't sent, and no cap on requests in flight is to blame."""
+    if result.verdict is not Verdict.INVALID or not result.causes:
+        return False
+    if checkpoint.lost_workers:
+        return True
+    if manifest.capped or checkpoint.stopped is not None:
+        return False
+    health = result.health
+    achieved, planned = health.achieved_rate, health.planned_rate
+    is_off = achieved is not None and planned is not None and abs(achieved / planned - 1) > _PACE
+    return health.dropped_arrivals > 0 or is_off
+
+
+def _has_mostly_failed(result: Result) -> bool:
+    failed = sum(error.count for error in result.errors)
+    return 2 * failed > result.num_requests > 0
+
+
+def _reason(result: Result, verdict: Verdict) -> str:
+    messages = (f"{rule.rule}: {rule.message}" for rule in result.rules if rule.verdict is verdict)
+    return next(messages, "")
+
+
+def _num_measured(result: Result) -> int:
+    return max((rule.n for rule in result.rules), default=0)
+
+
+def _rate(result: Result, name: str) -> float | None:
+    rate = result.rate(name)
+    return None if rate is None else rate.value
+
+
+def _latency(result: Result, name: str) -> Latency:
+    summary = result.metric(name)
+    p50, p95, p99 = (
+        None if summary is None or (found := summary.percentile(p)) is None else found.value
+        for p in (50.0, 95.0, 99.0)
+    )
+    return Latency(name=name, p50=p50, p95=p95, p99=p99)

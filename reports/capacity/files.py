@@ -1,0 +1,30 @@
+"""The files that show a search, beside its ``capacity.json``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reports.capacity import html, knee_csv, markdown
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from reports.capacity.search import Capacity
+
+_FILES = {"capacity.html": html.render, "capacity.md": markdown.render, "knee.csv": knee_csv.render}
+
+
+def write_files(capacity: Capacity, folder: Path) -> tuple[Path, ...]:
+    """Write all of them, each whole or not at all.
+
+    Raises:
+        OSError: One can't be written.
+    """
+    written = []
+    for name, render in _FILES.items():
+        path = folder / name
+        temporary = path.with_name(name + ".tmp")
+        temporary.write_bytes(render(capacity).encode("utf-8", "backslashreplace"))
+        temporary.replace(path)
+        written.append(path)
+    return tuple(written)

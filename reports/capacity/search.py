@@ -1,0 +1,204 @@
+"""The result of a search for a server's capacity, and of each of its probes."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from reports.result import ResultError, RuleResult, Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCHEMA_VERSION = 1
+
+
+class End(enum.StrEnum):
+    """Why a search ended."""
+
+    PRECISION = "precision"
+    TOP = "top"
+    BOTTOM = "bottom"
+    BUDGET = "budget"
+    INVALID = "invalid"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """PASS where the question was answered, FAIL where no load will do; None for an interrupted one."""
+        return _VERDICTS[self.value]
+
+
+_VERDICTS = {
+    "precision": Verdict.PASS,
+    "top": Verdict.PASS,
+    "bottom": Verdict.FAIL,
+    "budget": Verdict.INCONCLUSIVE,
+    "invalid": Verdict.INVALID,
+    "interrupted": None,
+}
+
+
+class Latency(msgspec.Struct, frozen=True, kw_only=True):
+    """Percentiles of one metric in one probe, in ns; None without samples.
+
+    Attributes:
+        name: ``ttft``, ``tpot`` or ``e2e``.
+        p50: The median.
+        p95: Likewise.
+        p99: Likewise.
+    """
+
+    name: str
+    p50: float | None
+    p95: float | None
+    p99: float | None
+
+
+class Probe(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of a search.
+
+    Attributes:
+        number: From 1 on, in the order in which they were run.
+        load: Requests per second or slots.
+        length: How many times as long as the scenario says it was asked to be.
+        verdict: Whether the objectives held. A probe that saturated the server is a FAIL.
+        reason: The sentence behind the verdict.
+        saturated: Whether it was ended because more was sent than the server can do.
+        num_requests: Measured requests that ended well or badly.
+        more_needed: Samples that would have decided it, where it is undecided and that is known.
+        duration_s: From its beginning to the beginning of the next, the draining of the server included.
+        achieved: Requests per second that were answered.
+        goodput: Those that met every objective of single requests; None without such.
+        attainment: Share of them.
+        error_rate: Share of failures.
+        output_token_rate: Tokens per second.
+        latencies: TTFT, TPOT and end-to-end time.
+        rules: The objectives, judged.
+        folder: Its result folder, within that of the search; empty where it left none.
+        drained: How the server was found when it was over.
+    """
+
+    number: int
+    load: float
+    length: float
+    verdict: Verdict
+    reason: str = ""
+    saturated: bool = False
+    num_requests: int = 0
+    more_needed: int | None = None
+    duration_s: float = 0.0
+    achieved: float | None = None
+    goodput: float | None = None
+    attainment: float | None = None
+    error_rate: float | None = None
+    output_token_rate: float | None = None
+    latencies: tuple[Latency, ...] = ()
+    rules: tuple[RuleResult, ...] = ()
+    folder: str = ""
+    drained: str = ""
+
+    def latency(self, name: str) -> Latency | None:
+        """That of a metric; None where the probe has none."""
+        return next((each for each in self.latencies if each.name == name), None)
+
+
+class Chance(msgspec.Struct, frozen=True, kw_only=True):
+    """A point of the knee.
+
+    Attributes:
+        load: Requests per second or slots.
+        chance: That the objectives hold there, as far as the probes tell, 0 to 1.
+    """
+
+    load: float
+    chance: float
+
+
+class Capacity(msgspec.Struct, frozen=True, kw_only=True):
+    """What a search came to.
+
+    Attributes:
+        schema_version: Of this structure.
+        tool_version: Of tokenpace.
+        scenario_name: Name of the scenario.
+        scenario: As given, secrets masked.
+        key: What was varied: ``load.rate`` or ``load.concurrency``.
+        unit: ``requests/s`` or ``slots``.
+        objectives: Those that must hold.
+        base_url: The address under test, secrets masked.
+        model: The model's name as sent.
+        started_at: ISO 8601 wall time with zone.
+        confidence: Of each verdict and of the interval.
+        end: Why it ended.
+        sentence: The answer in words.
+        estimate: Most of what is known lies evenly about it; None where nothing passed or nothing failed.
+        low: Lower end of the interval; None where no probe passed.
+        high: Upper end; None where no probe failed.
+        best_pass: The largest load whose probe passed.
+        least_fail: The smallest load whose probe failed.
+        precision: The width that was asked for: high / low - 1.
+        duration_s: Of all probes.
+        probes: In the order in which they were run.
+        knee: How sure it is that the objectives hold, by load.
+        notes: What the reader must know.
+        interrupted: Name of the signal that ended it, None if none did.
+    """
+
+    schema_version: int = SCHEMA_VERSION
+    tool_version: str
+    scenario_name: str
+    scenario: dict[str, Any]
+    key: str
+    unit: str
+    objectives: tuple[str, ...]
+    base_url: str
+    model: str
+    started_at: str
+    confidence: float
+    end: End
+    sentence: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    best_pass: float | None
+    least_fail: float | None
+    precision: float
+    duration_s: float
+    probes: tuple[Probe, ...]
+    knee: tuple[Chance, ...] = ()
+    notes: tuple[str, ...] = ()
+    interrupted: str | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """130 or 143 when interrupted, else the exit code of the end's verdict."""
+        if self.interrupted is not None:
+            return {"SIGINT": 130, "SIGTERM": 143}.get(self.interrupted, 130)
+        verdict = self.end.verdict
+        return 0 if verdict is None else verdict.exit_code
+
+    @property
+    def word(self) -> str:
+        """The verdict, or INTERRUPTED."""
+        verdict = self.end.verdict
+        return "INTERRUPTED" if verdict is None else verdict.value
+
+
+def load(path: Path) -> Capacity:
+    """Read ``capacity.json``.
+
+    Raises:
+        ResultError: It can't be read, or is of another version.
+    """
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Capacity)
+    except OSError as error:
+        raise ResultError(f"{path} can't be read ({error.strerror})") from error
+    except msgspec.MsgspecError as error:
+        raise ResultError(f"{path} is damaged, or is no result of tokenpace capacity ({error})") from error
+    if found.schema_version != SCHEMA_VERSION:
+        raise ResultError(f"{path}: version {found.schema_version}, this tokenpace reads {SCHEMA_VERSION}")
+    return found
