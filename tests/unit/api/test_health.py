@@ -52,7 +52,9 @@ async def test_C7_05_a_hanging_engine_is_unhealthy(start_api: Any, monkeypatch: 
 async def test_C7_06_a_draining_server_is_unhealthy_and_takes_no_work(start_api: Any) -> None:
     api = await start_api(engine={"step_s": 0.02})
     inside = asyncio.create_task(api.post("/v1/completions", prompt="a", max_tokens=30, ignore_eos=True))
-    await asyncio.sleep(0.1)
+    async with asyncio.timeout(20):
+        while not api.context.admission.num_requests:  # noqa: ASYNC110 (it has no event for this)
+            await asyncio.sleep(0.005)
     draining = asyncio.create_task(api.context.admission.drain(10))
     await asyncio.sleep(0)
     assert (await api.http.get("/health")).status_code == 503
