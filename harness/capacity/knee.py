@@ -2,8 +2,8 @@
 
 A verdict of confidence c is a test: PASS where some statistic lies above z, the normal quantile of c, FAIL
 where it lies below -z, else INCONCLUSIVE. At the capacity itself the statistic is 0 on average; away from it
-it grows with the logarithm of the ratio and with the root of the number of requests. So the chances of the
-three verdicts at a load are those of an ordered probit model whose thresholds are known:
+it grows with the logarithm of the ratio and with the root of the number of independent samples. So the
+chances of the three verdicts at a load are those of an ordered probit model whose thresholds are known:
 
     d = slope * sqrt(n) * log(capacity / load)
     P(PASS) = Phi(d - z)        P(FAIL) = Phi(-d - z)        P(INCONCLUSIVE) = the rest
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 _FREAK: Final = 0.02
+_LEAST_WORTH: Final = 30
 _SLOPES: Final = np.geomspace(0.05, 50.0, 31)
 _POINTS: Final = 1_201
 _ROOM: Final = math.log(4.0)
@@ -46,18 +47,18 @@ class Belief:
     """What is known of the capacity.
 
     Args:
-        probes: All probes so far, at least one of them decided or undecided.
+        probes: All probes so far, at least one of which tells something.
         confidence: That of their verdicts.
     """
 
     def __init__(self, probes: Sequence[Probe], confidence: float) -> None:
-        told = [probe for probe in probes if probe.verdict is not Verdict.INVALID]
+        told = [probe for probe in probes if tells(probe)]
         loads = np.log([probe.load for probe in told])
         self._at = np.linspace(loads.min() - _ROOM, loads.max() + _ROOM, _POINTS)
         threshold = float(ndtri(confidence))
         log_likelihood = np.zeros((_SLOPES.size, _POINTS))
         for probe, load in zip(told, loads, strict=True):
-            steep = _SLOPES[:, None] * math.sqrt(max(1, probe.num_requests))
+            steep = _SLOPES[:, None] * math.sqrt(max(1.0, probe.worth))
             log_likelihood += np.log(_chance(probe.verdict, steep * (self._at - load), threshold))
         weights = np.exp(log_likelihood - log_likelihood.max()).sum(axis=0)
         self._below = np.cumsum(weights) / weights.sum()
@@ -73,6 +74,13 @@ class Belief:
     def interval(self, confidence: float) -> tuple[float, float]:
         """The central interval that holds it with that chance."""
         return self.quantile((1 - confidence) / 2), self.quantile((1 + confidence) / 2)
+
+
+def tells(probe: Probe) -> bool:
+    """Whether a probe says anything of the capacity: an undecided one of hardly any worth doesn't."""
+    if probe.verdict is Verdict.INCONCLUSIVE:
+        return probe.worth >= _LEAST_WORTH
+    return probe.verdict is not Verdict.INVALID
 
 
 def _chance(verdict: Verdict, distance: FloatArray, threshold: float) -> FloatArray:

@@ -2,8 +2,9 @@
 
 First the load is doubled, or halved, until one probe has passed and another has failed. Then the next load
 is the median of what is known of the capacity. A probe that decides nothing is repeated, as much longer as
-its verdict asks for; if that decides nothing either, the search goes on beside it. Nothing is ever
-concluded from which side an undecided probe seemed to lie on.
+its verdict asks for; if that is too long, or decides nothing either, the search goes on beside it, below
+where the objectives seemed to be missed and above where they seemed to hold. That says where to look, and
+nothing is ever concluded from it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from harness.capacity.knee import Belief
+from harness.capacity.knee import Belief, tells
 from reports.capacity.search import End
 from reports.result import Verdict
 
@@ -23,7 +24,11 @@ if TYPE_CHECKING:
 
 GROWTH: Final = 2.0
 MAX_LENGTH: Final = 16.0
-_LONGER: Final = (1.5, 4.0)
+_LONGER: Final = (2.0, 4.0)
+_ROOM: Final = 1.2
+_PARTS: Final = 8
+_BELOW_FIRST: Final = (0.3, 0.7, 0.15, 0.85, 0.05, 0.95)
+_ABOVE_FIRST: Final = (0.7, 0.3, 0.85, 0.15, 0.95, 0.05)
 _MAX_INVALID: Final = 3
 _DIGITS: Final = 3
 
@@ -87,8 +92,7 @@ class Search:
         self._probes = tuple(probes)
         self.best_pass = max(self._loads(Verdict.PASS), default=None)
         self.least_fail = min(self._loads(Verdict.FAIL), default=None)
-        told = [probe for probe in self._probes if probe.verdict is not Verdict.INVALID]
-        self.belief = Belief(told, limits.confidence) if told else None
+        self.belief = Belief(self._probes, limits.confidence) if any(map(tells, self._probes)) else None
 
     def _loads(self, *verdicts: Verdict) -> list[float]:
         return [probe.load for probe in self._probes if probe.verdict in verdicts]
@@ -169,20 +173,23 @@ class Search:
     def _step(self) -> Step:
         last = self._probes[-1]
         if last.verdict is Verdict.INCONCLUSIVE and self._num_undecided(last.load) == 1:
-            return Step(last.load, self._longer(last))
+            longer = self._longer(last)
+            if longer is not None:
+                return Step(last.load, longer)
         if self.least_fail is None or self.best_pass is None:
             return Step(self._limits.fitting(self._further()), 1.0)
-        load = self._limits.fitting(self._between())
-        return Step(load, self._length())
+        return self._between()
 
     def _num_undecided(self, load: float) -> int:
         return self._loads(Verdict.INCONCLUSIVE).count(load)
 
-    def _longer(self, probe: Probe) -> float:
-        factor = _LONGER[1]
+    def _longer(self, probe: Probe) -> float | None:
+        """As long as it takes to decide; None where that is too long to be worth it."""
+        factor = _LONGER[0]
         if probe.more_needed is not None and probe.num_requests:
-            factor = 1 + probe.more_needed / probe.num_requests
-        return min(MAX_LENGTH, probe.length * min(max(factor, _LONGER[0]), _LONGER[1]))
+            factor = max(factor, _ROOM * (1 + probe.more_needed / probe.num_requests))
+        length = probe.length * factor
+        return length if factor <= _LONGER[1] and length <= MAX_LENGTH else None
 
     def _further(self) -> float:
         """Beyond all that was tried, but not where probes were invalid."""
@@ -193,20 +200,19 @@ class Search:
             return math.sqrt(highest * ceiling) if ceiling < highest * GROWTH else highest * GROWTH
         return min(tried) / GROWTH
 
-    def _between(self) -> float:
-        """The median of what is known; where probes near it were of no use, the quartile farther off."""
+    def _between(self) -> Step:
+        """The median of what is known; beside it where probes near it were of no use, or else longer."""
         assert self.belief is not None
-        low, median, high = (self.belief.quantile(q) for q in (0.25, 0.5, 0.75))
-        useless = self._loads(Verdict.INCONCLUSIVE, Verdict.INVALID)
-        near = math.log(high / low) / 4
-        if all(abs(math.log(load / median)) > near for load in useless):
-            return median
-        return max((low, high), key=lambda place: min(abs(math.log(load / place)) for load in useless))
-
-    def _length(self) -> float:
-        """As long as the longest within the interval that decided nothing: a shorter one won't either."""
-        low, high = self.interval
-        assert low is not None
-        assert high is not None
-        undecided = (each for each in self._probes if each.verdict is Verdict.INCONCLUSIVE)
-        return max((each.length for each in undecided if low <= each.load <= high), default=1.0)
+        low, high = self.belief.interval(self._limits.confidence)
+        near, median = math.log(high / low) / _PARTS, self.belief.quantile(0.5)
+        useless = [
+            probe for probe in self._probes if probe.verdict in (Verdict.INCONCLUSIVE, Verdict.INVALID)
+        ]
+        tried = [probe for probe in useless if abs(math.log(probe.load / median)) <= near]
+        below_first = bool(tried) and tried[-1].seems_missed
+        length = max((probe.length for probe in tried), default=1.0)
+        for q in (0.5, *(_BELOW_FIRST if below_first else _ABOVE_FIRST)):
+            place = self.belief.quantile(q)
+            if all(abs(math.log(probe.load / place)) > near for probe in useless):
+                return Step(self._limits.fitting(place), length)
+        return Step(self._limits.fitting(median), min(MAX_LENGTH, length * _LONGER[0]))

@@ -40,6 +40,7 @@ def probe_of(
     """
     has_passed = any(each.verdict is Verdict.PASS and each.load < step.load for each in before)
     verdict, reason = _verdict(result, manifest, checkpoint, has_passed=has_passed)
+    saturated = checkpoint.stopped is not None and verdict is Verdict.FAIL
     open_rules = [rule for rule in result.rules if rule.verdict is Verdict.INCONCLUSIVE]
     return Probe(
         number=len(before) + 1,
@@ -47,8 +48,9 @@ def probe_of(
         length=step.length,
         verdict=verdict,
         reason=reason,
-        saturated=checkpoint.stopped is not None and verdict is Verdict.FAIL,
-        num_requests=_num_measured(result),
+        saturated=saturated,
+        num_requests=max((rule.n for rule in result.rules), default=0),
+        num_independent=None if saturated else _num_independent(result),
         more_needed=max((rule.more_needed or 0 for rule in open_rules), default=0) or None,
         achieved=_rate(result, "request_rate"),
         goodput=_rate(result, "goodput"),
@@ -100,8 +102,8 @@ def _reason(result: Result, verdict: Verdict) -> str:
     return next(messages, "")
 
 
-def _num_measured(result: Result) -> int:
-    return max((rule.n for rule in result.rules), default=0)
+def _num_independent(result: Result) -> float | None:
+    return min((rule.n_eff for rule in result.rules if rule.n_eff is not None), default=None)
 
 
 def _rate(result: Result, name: str) -> float | None:

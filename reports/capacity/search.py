@@ -67,7 +67,9 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
         verdict: Whether the objectives held. A probe that saturated the server is a FAIL.
         reason: The sentence behind the verdict.
         saturated: Whether it was ended because more was sent than the server can do.
-        num_requests: Measured requests that ended well or badly.
+        num_requests: Samples of the objective that had most of them.
+        num_independent: So many independent ones they were worth, of the objective that had fewest; None
+            where that isn't what the verdict is based on.
         more_needed: Samples that would have decided it, where it is undecided and that is known.
         duration_s: From its beginning to the beginning of the next, the draining of the server included.
         achieved: Requests per second that were answered.
@@ -88,6 +90,7 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     saturated: bool = False
     num_requests: int = 0
+    num_independent: float | None = None
     more_needed: int | None = None
     duration_s: float = 0.0
     achieved: float | None = None
@@ -99,6 +102,17 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[RuleResult, ...] = ()
     folder: str = ""
     drained: str = ""
+
+    @property
+    def worth(self) -> float:
+        """How many independent samples stand behind the verdict."""
+        return self.num_requests if self.num_independent is None else self.num_independent
+
+    @property
+    def seems_missed(self) -> bool:
+        """Whether a value that was seen lies on the wrong side of its limit, for certain or not."""
+        seen = [rule for rule in self.rules if rule.observed is not None]
+        return any((rule.observed > rule.limit) == ("<" in rule.rule) for rule in seen if rule.observed)
 
     def latency(self, name: str) -> Latency | None:
         """That of a metric; None where the probe has none."""
