@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from harness.record import Record
 
 _READS_PER_STEP: Final = 128
-_MAX_SHARE: Final = 0.5
-_MAX_TURN_NS: Final = 2_000_000
+_MAX_SHARE: Final = 0.25
+_MAX_TURN_NS: Final = 1_000_000
 _MAX_BACKLOG: Final = 4_096
 
 

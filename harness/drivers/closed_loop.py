@@ -38,6 +38,7 @@ async def _slot(load: Load) -> None:
     backoff = Backoff()
     while not load.over.is_set() and not load.too_late and not load.is_stopped:
         due_ns = time.monotonic_ns()
+        await load.turnstile.take()
         prepared = next(load.arrivals, None)
         if prepared is None:
             break

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from harness.drivers.intake import Intake
 from harness.drivers.pacer import Pacer
+from harness.drivers.turnstile import Turnstile
 from harness.record import CANCELLED
 from harness.timeline import End
 from scenarios.conversation import next_turn
@@ -33,6 +34,7 @@ class Load:
         start_ns: Monotonic time of the start.
         arrivals: What to send, each put into bytes when it is taken; of a conversation its first turn.
         pacer: Waits for due times.
+        turnstile: Parts requests that begin together.
         over: Set once nothing more will be sent.
     """
 
@@ -49,6 +51,7 @@ class Load:
         self.facts = facts
         self.start_ns = facts.started_ns
         self.pacer = Pacer()
+        self.turnstile = Turnstile()
         self.over = asyncio.Event()
         self._intake = Intake(schedule.arrivals, schedule.num_requests)
         self.arrivals: Iterator[Prepared] = map(client.prepare, self._intake)
