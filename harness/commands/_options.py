@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+    from harness.address import Address
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -68,6 +70,22 @@ def target_options(command: Callable[P, T]) -> Callable[P, T]:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def address_and_rest(options: Mapping[str, Any]) -> tuple[Address, dict[str, Any]]:
+    """The server that ``target_options`` tell of, and the options that are left."""
+    from harness.address import Address
+
+    rest = dict(options)
+    ca_file, insecure = rest.pop("ca_file"), rest.pop("insecure")
+    address = Address(
+        base_url=rest.pop("base_url"),
+        api_key=rest.pop("api_key"),
+        headers=pairs(rest.pop("headers"), ":", "--header", "X-Name: value"),
+        verify=False if insecure else str(ca_file) if ca_file else True,
+        proxy=rest.pop("proxy"),
+    )
+    return address, rest
 
 
 def usage_errors(command: Callable[P, T]) -> Callable[P, T]:

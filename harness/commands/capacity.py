@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.commands._options import fail, pairs, target_options, usage_errors
+from harness.commands._options import address_and_rest, fail, pairs, target_options, usage_errors
 
 if TYPE_CHECKING:
     from harness.capacity.inquiry import Inquiry
@@ -81,30 +81,18 @@ def command(scenario: str, **options: Any) -> None:  # noqa: ANN401 (click's)
 
 def _inquiry(
     *,
-    headers: tuple[str, ...],
-    ca_file: Path | None,
-    insecure: bool,
-    no_telemetry: bool,
-    base_url: str,
-    api_key: str | None,
-    proxy: str | None,
-    model: str | None,
     output: Path | None,
     workers: str,
+    model: str | None,
+    no_telemetry: bool,
     quiet: bool,
-    **budget: Any,  # noqa: ANN401 (click's)
+    **options: Any,  # noqa: ANN401 (click's)
 ) -> Inquiry:
-    from harness.address import Address
     from harness.capacity.inquiry import Inquiry
 
+    address, budget = address_and_rest(options)
     return Inquiry(
-        address=Address(
-            base_url=base_url,
-            api_key=api_key,
-            headers=pairs(headers, ":", "--header", "X-Name: value"),
-            verify=False if insecure else str(ca_file) if ca_file else True,
-            proxy=proxy,
-        ),
+        address=address,
         budget=_budget(**budget),
         model=model,
         output=output,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from reports.latency import Latency as Latency
 from reports.result import ResultError, RuleResult, Verdict
 
 if TYPE_CHECKING:
@@ -39,22 +40,6 @@ _VERDICTS = {
     "invalid": Verdict.INVALID,
     "interrupted": None,
 }
-
-
-class Latency(msgspec.Struct, frozen=True, kw_only=True):
-    """Percentiles of one metric in one probe, in ns; None without samples.
-
-    Attributes:
-        name: ``ttft``, ``tpot`` or ``e2e``.
-        p50: The median.
-        p95: Likewise.
-        p99: Likewise.
-    """
-
-    name: str
-    p50: float | None
-    p95: float | None
-    p99: float | None
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True):

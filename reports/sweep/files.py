@@ -1,0 +1,30 @@
+"""The files that show a sweep, beside its ``sweep.json``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reports.sweep import html, markdown, points_csv
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from reports.sweep.table import Sweep
+
+_FILES = {"sweep.html": html.render, "sweep.md": markdown.render, "sweep.csv": points_csv.render}
+
+
+def write_files(sweep: Sweep, folder: Path) -> tuple[Path, ...]:
+    """Write all of them, each whole or not at all.
+
+    Raises:
+        OSError: One can't be written.
+    """
+    written = []
+    for name, render in _FILES.items():
+        path = folder / name
+        temporary = path.with_name(name + ".tmp")
+        temporary.write_bytes(render(sweep).encode("utf-8", "backslashreplace"))
+        temporary.replace(path)
+        written.append(path)
+    return tuple(written)
