@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _READS_PER_STEP: Final = 128
 _MAX_SHARE: Final = 0.25
 _MAX_TURN_NS: Final = 1_000_000
-_MAX_BACKLOG: Final = 4_096
+_MAX_BACKLOG: Final = 1_024
 
 
 class Digest:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from harness.drivers.saturation import Saturation
 
 if TYPE_CHECKING:
+    from harness.decided import Decided
     from harness.drivers.facts import LoadFacts
     from harness.record import Record
     from scenarios.schedule import StopLimits
@@ -57,6 +58,12 @@ class Brake:
         """End the sending for that reason, None for no reason; the first one holds."""
         if reason is not None and not self.pulled.done():
             self._facts.stop_reason = reason
+            self.pulled.set_result(None)
+
+    def let_end(self, decided: Decided) -> None:
+        """End the sending because all is decided, unless a limit has ended it."""
+        if not self.pulled.done():
+            self._facts.decided = decided
             self.pulled.set_result(None)
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from harness.summary.pace import PaceState
+
+if TYPE_CHECKING:
+    from harness.decided import Decided
 
 SLICE_NS = 1_000_000_000
 
@@ -23,6 +27,7 @@ class LoadFacts:
             them back until the grace period was over.
         num_backoffs: Times that a slot of a closed loop waited because the server had not replied.
         stop_reason: Which limit ended the run early; None while none did.
+        decided: Which look at the objectives ended it early; None while none did.
         nominal_rate: The rate that the schedule was made for, requests per second.
     """
 
@@ -36,6 +41,7 @@ class LoadFacts:
         self.dropped_arrivals = 0
         self.num_backoffs = 0
         self.stop_reason: str | None = None
+        self.decided: Decided | None = None
         self.nominal_rate: float | None = None
         self._due_span: list[int] = []
         self._sent_span: list[int] = []

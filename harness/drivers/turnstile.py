@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from typing import Final
 
-PER_TURN: Final = 64
+PER_TURN: Final = 32
 """Requests begun in one turn: about a millisecond. What arrives meanwhile is stamped so much later."""
 
 
