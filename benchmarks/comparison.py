@@ -160,11 +160,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--quick", action="store_true", help="100 pairs and 400 draws instead of 1,000 and 2,000"
+        "--quick", action="store_true", help="200 pairs and 400 draws instead of 1,000 and 2,000"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     options = parser.parse_args()
-    pairs, times = (100, 400) if options.quick else (1_000, 2_000)
+    pairs, times = (200, 400) if options.quick else (1_000, 2_000)
     figures: dict[str, Any] = {"pairs": pairs, "draws": times, "false alarms": {}, "found": {}}
     print(f"A/A, {pairs} pairs of 2,000 requests, nothing allowed: called a regression in % of the pairs")
     for server in SERVERS:

@@ -14,6 +14,7 @@ from harness import __version__, wire
 from harness.address import Address
 from harness.calibration.kept import with_calibration
 from harness.client import Client
+from harness.comparison.against_baseline import demand_comparable, judged_against, keep
 from harness.conclusion import Conclusion
 from harness.environment import environment
 from harness.errors import JournalError
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
+    from harness.comparison.side import Side
     from harness.errors import HarnessError
     from harness.record import Record
     from harness.result_folder import Checkpoint
@@ -94,6 +96,7 @@ async def run(
     progress: Progress | None = None,
     telemetry: bool = True,
     workers: Asked = 1,
+    baseline: Side | None = None,
 ) -> Run:
     """Send a scenario, judge it, leave a result folder.
 
@@ -110,6 +113,7 @@ async def run(
         progress: Shows how the run stands, already entered.
         telemetry: Whether to read the server's own metrics while the run goes on.
         workers: Processes that send the load: a number, or ``auto``. One is this process itself.
+        baseline: What to hold the run against; objectives may be relative to it.
 
     Raises:
         ScenarioError: The scenario or an objective can't be used. Nothing was sent.
@@ -134,6 +138,7 @@ async def run(
         proxy=proxy,
     )
     target = address.target()
+    demand_comparable(scenario, schedule.loop, model or scenario.model, baseline)
     name = await find_model(target, scenario.timeouts, model or scenario.model)
     if scenario.tokenizer == SERVER:
         schedule = await schedule_of(scenario, target, name)
@@ -142,6 +147,7 @@ async def run(
     folder = ResultFolder.create(result_dir, scenario.name)
     manifest = _manifest(scenario, schedule, target, name, worker_notes)
     folder.save(manifest)
+    keep(baseline, folder)
     tally, interruption = Tally(manifest), Interruption()
     path, stop = folder.journal_path, interruption.stop
     load: LocalLoad | Crew
@@ -216,6 +222,7 @@ def _conclude(
     result, snapshot = Conclusion(manifest, tally).draw(checkpoint, read_telemetry(folder.telemetry_path))
     written: dict[str, Path] = {}
     try:
+        result = judged_against(folder, manifest, result)
         folder.save(checkpoint)
         save(result, folder.result_path)
         write_histograms(snapshot, result, folder.histograms_path)

@@ -36,6 +36,12 @@ if TYPE_CHECKING:
     metavar="N",
     help="Processes that send the load; auto: one for each CPU but one. By default 1.",
 )
+@click.option(
+    "--baseline",
+    "baseline_name",
+    metavar="NAME",
+    help="Compare with this baseline or result folder; objectives may be relative to it.",
+)
 @click.option("--no-telemetry", is_flag=True, help="Don't read the server's own metrics meanwhile.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 @usage_errors
@@ -65,14 +71,19 @@ def _run(
     reports: tuple[str, ...],
     no_telemetry: bool,
     workers: str,
+    baseline_name: str | None,
     quiet: bool,
     **target: Any,  # noqa: ANN401 (click's)
 ) -> Run:
     from rich.console import Console
 
     from harness import event_loop
+    from harness.comparison.baselines import Baselines
+    from harness.comparison.sources import side_of
     from harness.run import run
     from reports.progress import progress
+
+    baseline = None if baseline_name is None else side_of(baseline_name, Baselines())
 
     with progress(Console(stderr=True), quiet=quiet) as display:
         return event_loop.run(
@@ -85,6 +96,7 @@ def _run(
                 progress=display,
                 telemetry=not no_telemetry,
                 workers=workers,
+                baseline=baseline,
                 **target,
             )
         )

@@ -38,6 +38,14 @@ class Allowances:
         for text in texts:
             self._take(text)
 
+    @classmethod
+    def of_rules(cls, allowed: Iterable[tuple[Figure, float]]) -> Allowances:
+        """Those of some figures; the usual ones for all others."""
+        made = cls()
+        for figure, amount in allowed:
+            made._named[figure] = min(amount, made._named.get(figure, amount))
+        return made
+
     @property
     def named(self) -> tuple[Figure, ...]:
         """The figures that were named."""

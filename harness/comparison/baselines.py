@@ -32,6 +32,7 @@ _NAME: Final = re.compile(r"[\w][\w.-]*")
 
 class _Kept(msgspec.Struct, frozen=True, kw_only=True):
     version: int = VERSION
+    label: str
     runs: tuple[PastRun, ...]
 
 
@@ -84,8 +85,13 @@ class Baselines:
             size = sum(path.stat().st_size for path in folder.iterdir())
             yield name, _decoded(_read(folder / _PAGE), Page, folder / _PAGE), size
 
-    def save(self, name: str, side: Side) -> Path:
+    def save(self, name: str, side: Side, label: str | None = None) -> Path:
         """Keep runs under a name, in the place of what has that name.
+
+        Args:
+            name: Of the folder.
+            side: The runs.
+            label: What readers call it, by default the name.
 
         Returns:
             The baseline's folder.
@@ -99,9 +105,10 @@ class Baselines:
             for fault in run.identity.faults:
                 raise BaselineError(f"{side.label} is no baseline: {fault}")
         folder = self.folder / name
+        kept = _Kept(label=name if label is None else label, runs=side.runs)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            _write(folder / _SAMPLE, zlib.compress(msgspec.msgpack.encode(_Kept(runs=side.runs)), 9))
+            _write(folder / _SAMPLE, zlib.compress(msgspec.msgpack.encode(kept), 9))
             _write(folder / _PAGE, msgspec.json.format(msgspec.json.encode(_page(side)), indent=1) + b"\n")
         except OSError as error:
             raise BaselineError(
@@ -121,10 +128,10 @@ class Baselines:
                 f"no baseline '{name}' in {self.folder}; {there}. "
                 f"Keep one with: tokenpace baseline save {name} RESULT"
             )
-        return load_baseline(self.folder / name, name)
+        return load_baseline(self.folder / name)
 
 
-def load_baseline(folder: Path, label: str) -> Side:
+def load_baseline(folder: Path) -> Side:
     """The runs of a baseline's folder.
 
     Raises:
@@ -140,7 +147,8 @@ def load_baseline(folder: Path, label: str) -> Side:
         raise BaselineError(
             f"{path}: version {version}, this tokenpace reads {VERSION}; save the baseline again"
         )
-    return Side(label, _decoded(data, _Kept, path).runs)
+    kept = _decoded(data, _Kept, path)
+    return Side(kept.label, kept.runs)
 
 
 class _Versioned(msgspec.Struct):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from harness.comparison.blocks import dependence
 from harness.comparison.effect import Spread
 from harness.comparison.resampling import Draws, drawn, influence, log, plan_of, ratio
 
@@ -14,11 +15,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from harness.comparison.figure import Figure
-    from harness.comparison.sample import FloatArray, Sample
+    from harness.comparison.sample import Cells, FloatArray, Sample
 
 MIN_BEYOND: Final = 10
+"""Values beyond a percentile, below which it has no interval."""
+MIN_CLUSTERS: Final = 3
+"""Likewise, of clusters of cells."""
 _DEPENDENT: Final = (
     "neighbouring requests hang together over too large a part of the run for its own spread to be known; "
+    "run several times as long, or several times"
+)
+_CLUSTERED: Final = (
+    "what lies beyond {statistic} came in a few clusters, too few to know its spread; "
     "run several times as long, or several times"
 )
 _SHORT: Final = "the run has too few slices of time for the spread of a rate; run longer"
@@ -39,6 +47,7 @@ class WithinRun:
         self._times = times
         self._rng = np.random.default_rng(seed)
         self._draws: dict[Figure, Draws] = {}
+        self._reasons: dict[Figure, str] = {}
         wanted = tuple(figures)
         for metric in dict.fromkeys(figure.metric for figure in wanted if figure.statistic is not None):
             self._draw_metric([figure for figure in wanted if figure.metric == metric])
@@ -50,7 +59,7 @@ class WithinRun:
         """Of the logarithm of a figure, or of its ratio; None with the reason where it can't be known."""
         draws = self._draws.get(figure)
         if draws is None:
-            return None, _SHORT if figure.statistic is None else _DEPENDENT
+            return None, self._reasons.get(figure, _DEPENDENT)
         return Spread(draws.variance, draws.blocks - 1), ""
 
     def _draw_metric(self, figures: Sequence[Figure]) -> None:
@@ -67,11 +76,15 @@ class WithinRun:
         logs = [{s: log(values) for s, values in drawn(cells, statistics, plan).items()} for cells in series]
         for figure in figures:
             assert figure.statistic is not None
+            if _too_dependent(figure, series):
+                self._reasons[figure] = _CLUSTERED.format(statistic=figure.statistic)
+                continue
             self._draws[figure] = Draws(_change([each[figure.statistic] for each in logs]), plan.blocks)
 
     def _draw_rate(self, figure: Figure) -> None:
         counts = _counts_over_time(self._samples, figure.metric)
         if counts is None:
+            self._reasons[figure] = _SHORT
             return
         plan = plan_of(
             self._rng, [each - each.mean() for each in counts], np.ones(counts[0].size), self._times
@@ -80,6 +93,19 @@ class WithinRun:
             weights = plan.weights
             logs = [log(ratio(weights @ each, weights.sum(axis=1).astype(np.float64))) for each in counts]
             self._draws[figure] = Draws(_change(logs), plan.blocks)
+
+
+def _too_dependent(figure: Figure, series: Sequence[Cells]) -> bool:
+    """Whether the requests beyond a percentile came in a handful of clusters."""
+    if figure.statistic is None or figure.share_beyond is None:
+        return False
+    for cells in series:
+        by_cell = influence(cells, figure.statistic)
+        used = cells.counts_by_cell > 0
+        clusters = int(used.sum()) * figure.share_beyond / dependence(by_cell[used])
+        if clusters < MIN_CLUSTERS:
+            return True
+    return False
 
 
 def _change(logs: Sequence[FloatArray]) -> FloatArray:

@@ -16,6 +16,7 @@ from scenarios.suggestions import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+BASELINE: Final = "baseline"
 _CONDITION: Final = re.compile(r"(?P<statistic>[^<>=]*?)\s*(?P<operator>[<>=!]+)\s*(?P<limit>[^<>=!]+)")
 _BASIS: Final = re.compile(r"(?P<name>\w+)\s*\(\s*(?P<basis>\w+)\s*\)")
 _PERCENTILE: Final = re.compile(r"p\(?(\d+(?:\.\d+)?)\)?", re.IGNORECASE)
@@ -47,11 +48,18 @@ _OTHER_WORDS: Final = {
 def rules_from(thresholds: Mapping[str, Iterable[str]]) -> tuple[Rule, ...]:
     """The rules of a scenario's ``thresholds``, in their order, each once.
 
+    Those relative to a baseline are no rules of this kind (``harness.comparison.objectives``).
+
     Raises:
         RuleError: One of them is no objective.
     """
-    rules = [rule_from(key, text) for key, conditions in thresholds.items() for text in conditions]
-    return tuple(dict.fromkeys(rules))
+    stated = ((key, text) for key, conditions in thresholds.items() for text in conditions)
+    return tuple(dict.fromkeys(rule_from(key, text) for key, text in stated if not is_relative(text)))
+
+
+def is_relative(condition: str) -> bool:
+    """Whether a condition speaks of a baseline: ``p95 <= baseline + 10 %``."""
+    return BASELINE in condition
 
 
 def rule_from(key: str, condition: str) -> Rule:

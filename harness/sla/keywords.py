@@ -35,7 +35,7 @@ def rules_of_keywords(keywords: Mapping[str, object]) -> tuple[Rule, ...]:
 def _rule(name: str, value: object) -> Rule:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise RuleError(f"{name}={value!r}: write a limit such as '500ms' or '<1%'")
-    key, statistic = _split(name)
+    key, statistic = split_name(name)
     text = str(value).strip()
     if text[:1] not in ("<", ">", "=", "!"):
         text = f"{_operator(key, statistic)} {text}"
@@ -45,8 +45,12 @@ def _rule(name: str, value: object) -> Rule:
         raise RuleError(f"{name}={value!r}: {str(error).removeprefix(f'thresholds: {key}: ')}") from error
 
 
-def _split(name: str) -> tuple[str, str]:
-    """Metric and statistic: of the ways to part the name, the one whose first part is a metric."""
+def split_name(name: str) -> tuple[str, str]:
+    """Metric and statistic of ``ttft_p99``: of the ways to part it, the one whose first part is a metric.
+
+    Raises:
+        RuleError: None is.
+    """
     if name in UNITS:
         return name, ""
     key, statistic = _part(name)
