@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.calibration.kept import beyond
+from harness.looks import NUM_LOOKS, confidence_at, place_of
 from harness.metrics import metric
 from harness.past_scenario import past_scenario
 from harness.recorder import step
@@ -13,7 +14,7 @@ from harness.sla.judge import judge
 from harness.telemetry.checks import BothSides
 from harness.telemetry.summary import server_telemetry, telemetry_notes
 from reports.curves import curve
-from reports.result import SCHEMA_VERSION, Result
+from reports.result import SCHEMA_VERSION, Looks, Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,11 +55,12 @@ class Conclusion:
             ended_ns=checkpoint.elapsed_ns, interrupted=not checkpoint.is_whole, health=checkpoint.health
         )
         summary = tally.summarizer.summary(snapshot, scenario.confidence)
+        looks = self._looks(checkpoint)
         judgement = judge(
             tally.rules,
             snapshot,
             checkpoint.health,
-            scenario.confidence,
+            scenario.confidence if looks is None else looks.level,
             cause=tally.warm_up.cause,
             complete=checkpoint.stopped is None,
         )
@@ -84,6 +86,7 @@ class Conclusion:
             causes=judgement.causes,
             interrupted=checkpoint.interrupted,
             rules=judgement.rules,
+            looks=looks,
             health=checkpoint.health,
             environment=manifest.environment,
             curves=_curves(snapshot),
@@ -91,6 +94,19 @@ class Conclusion:
             **fields,
         )
         return result, snapshot
+
+    def _looks(self, checkpoint: Checkpoint) -> Looks | None:
+        if not self._manifest.looks:
+            return None
+        look = NUM_LOOKS if checkpoint.decided is None else checkpoint.decided.look
+        confidence = self._scenario.confidence
+        return Looks(
+            look=look,
+            most=NUM_LOOKS,
+            place=place_of(look),
+            level=confidence_at(look, confidence),
+            confidence=confidence,
+        )
 
     def _warm_up_notes(self) -> tuple[str, ...]:
         note = self._tally.warm_up.note
@@ -124,6 +140,11 @@ def _end_notes(checkpoint: Checkpoint) -> Iterator[str]:
         yield "the run was broken off: the numbers cover what its journal holds"
     if checkpoint.stopped is not None:
         yield f"ended early: {checkpoint.stopped}; the rest was not sent, so nothing passes"
+    if checkpoint.decided is not None:
+        yield (
+            f"ended early, {checkpoint.decided.at_ns / 1e9:.3g} s after its start: all objectives were "
+            f"decided (look {checkpoint.decided.look} of {NUM_LOOKS})"
+        )
     if checkpoint.num_backoffs:
         yield (
             f"{checkpoint.num_backoffs} times a slot waited (10 ms, doubling to 1 s) because its request "

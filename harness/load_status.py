@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from harness.decided import Decided
 from harness.live_view import LiveState, LiveView
 from harness.summary.pace import Pace, PaceState
 from reports.result import ClientHealth, WorkerHealth
@@ -35,6 +36,7 @@ class LoadStatus(msgspec.Struct, frozen=True, kw_only=True):
         in_flight: Requests in flight now.
         num_backoffs: Times that a slot of a closed loop waited because the server had not replied.
         stopped: Which limit ended it early; None if none did.
+        decided: Which look at the objectives ended it early; None if none did.
         pace: First and last of the due times and of the times of sending, monotonic.
         live: The few numbers that are shown.
         health: The harness's own error so far.
@@ -47,6 +49,7 @@ class LoadStatus(msgspec.Struct, frozen=True, kw_only=True):
     in_flight: int = 0
     num_backoffs: int = 0
     stopped: str | None = None
+    decided: Decided | None = None
     pace: PaceState
     live: LiveState
     health: ClientHealth

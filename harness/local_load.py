@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING
 
 from harness.client_health import HealthProbe
+from harness.decided import LOOK_S
 from harness.drivers import Brake, LoadFacts, generate
 from harness.journal import Journal
 from harness.live_view import LiveView
 from harness.load_status import LoadStatus
 
 if TYPE_CHECKING:
-    import asyncio
     from pathlib import Path
 
     from harness.client import Client
+    from harness.looks import Looks
     from harness.record import Record
     from harness.tally import Tally
     from scenarios.schedule import Schedule
@@ -32,6 +34,7 @@ class LocalLoad:
         stop: Set it to end the load now.
         facts: Filled while the load goes on; new ones by default.
         brake: Ends the sending early; the one of the schedule's limits by default.
+        looks: At the objectives, where the load ends as soon as they are decided.
     """
 
     def __init__(
@@ -44,6 +47,7 @@ class LocalLoad:
         *,
         facts: LoadFacts | None = None,
         brake: Brake | None = None,
+        looks: Looks | None = None,
     ) -> None:
         self._schedule = schedule
         self._client = client
@@ -54,6 +58,7 @@ class LocalLoad:
         self._brake = brake or Brake(schedule.stop, self._facts)
         self._probe = HealthProbe(client.transport.receive_delays, self._facts)
         self._view = LiveView()
+        self._looks = looks
 
     @property
     def started_ns(self) -> int:
@@ -77,16 +82,30 @@ class LocalLoad:
                 self._view.add(record)
                 journal.append(record)
 
-            await generate(
-                self._schedule,
-                self._client,
-                on_record,
-                self._stop,
-                facts=self._facts,
-                brake=self._brake,
-                start_ns=start_ns,
-                samples=self._tally.max_samples,
-            )
+            looking = asyncio.ensure_future(self._look())
+            try:
+                await generate(
+                    self._schedule,
+                    self._client,
+                    on_record,
+                    self._stop,
+                    facts=self._facts,
+                    brake=self._brake,
+                    start_ns=start_ns,
+                    samples=self._tally.max_samples,
+                )
+            finally:
+                looking.cancel()
+                await asyncio.gather(looking, return_exceptions=True)
+
+    async def _look(self) -> None:
+        """End the sending as soon as the objectives are decided, where that is asked for."""
+        while self._looks is not None and self._facts.decided is None:
+            await asyncio.sleep(LOOK_S)
+            if self._looks.is_due(self._elapsed_ns(), self._facts.num_ended):
+                decided = self._looks.look(self._tally, self.status())
+                if decided is not None:
+                    self._brake.let_end(decided)
 
     def status(self) -> LoadStatus:
         """How it stands."""
@@ -98,6 +117,7 @@ class LocalLoad:
             in_flight=facts.in_flight,
             num_backoffs=facts.num_backoffs,
             stopped=facts.stop_reason,
+            decided=facts.decided,
             pace=facts.pace(),
             live=self._view.state(),
             health=self._probe.report(facts, is_open=self._schedule.loop == "open"),

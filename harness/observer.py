@@ -75,6 +75,7 @@ class Observer:
             interrupted=self._interruption.signal_name,
             health=status.health,
             stopped=status.stopped,
+            decided=status.decided,
             num_backoffs=status.num_backoffs,
             started_ns=status.started_ns,
             lost_workers=status.lost,
@@ -102,7 +103,7 @@ class Observer:
         schedule = self._schedule
         if self._interruption.signal_name is not None:
             return "interrupted"
-        if status.stopped is not None:
+        if status.stopped is not None or status.decided is not None:
             return "draining"
         if status.elapsed_ns < schedule.warmup_ns:
             return "warm-up"

@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import structs
 
+from harness.decided import Decided
 from harness.errors import HarnessError
 from harness.secrets import without_secrets
 from harness.window import Window
@@ -48,6 +49,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         loop: ``open`` or ``closed``.
         capped: Whether an open loop has a cap on requests in flight.
         window: What is measured.
+        looks: Whether the run ends as soon as all is decided, so that its verdicts share their error among
+            several looks (``harness.looks``).
         notes: What the reader must know of the plan.
         environment: What it ran on.
     """
@@ -61,6 +64,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     loop: str
     capped: bool
     window: Window
+    looks: bool = False
     notes: tuple[str, ...] = ()
     environment: dict[str, Any] = {}
 
@@ -74,6 +78,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
         interrupted: Name of the signal that ended it, None if none did.
         health: The harness's own error so far.
         stopped: Which limit of the scenario ended it early; None if none did.
+        decided: Which look at the objectives ended it early; None if none did.
         num_backoffs: Times that a slot of a closed loop waited because the server had not replied.
         started_ns: Monotonic time of the start, from which the journal's times count: by it they can be held
             against those of another process of the same machine. 0 before the start.
@@ -85,6 +90,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     interrupted: str | None
     health: ClientHealth
     stopped: str | None = None
+    decided: Decided | None = None
     num_backoffs: int = 0
     started_ns: int = 0
     lost_workers: tuple[str, ...] = ()

@@ -21,6 +21,7 @@ from harness.errors import JournalError
 from harness.histogram_log import write_histograms
 from harness.interruption import Interruption
 from harness.local_load import LocalLoad
+from harness.looks import Looks
 from harness.observer import Observer
 from harness.preflight import find_model
 from harness.recount import recounted
@@ -129,6 +130,7 @@ async def run(
         loop=schedule.loop,
         streaming=wire.endpoint(scenario.endpoint).streaming,
         deadlines=scenario.token_deadlines is not None,
+        until_decided=schedule.stop.decided,
     )
     address = Address(
         base_url=base_url,
@@ -150,11 +152,12 @@ async def run(
     keep(baseline, folder)
     tally, interruption = Tally(manifest), Interruption()
     path, stop = folder.journal_path, interruption.stop
+    looks = Looks(schedule, scenario.confidence) if schedule.stop.decided else None
     load: LocalLoad | Crew
     if num_workers == 1:
-        load = LocalLoad(schedule, client, tally, path, stop)
+        load = LocalLoad(schedule, client, tally, path, stop, looks=looks)
     else:
-        load = Crew(schedule, num_workers, manifest, address, tally, path, stop)
+        load = Crew(schedule, num_workers, manifest, address, tally, path, stop, looks=looks)
     async with contextlib.AsyncExitStack() as at_end:
         at_end.push_async_callback(client.close)
         if telemetry:
@@ -205,6 +208,7 @@ def _manifest(
         loop=schedule.loop,
         capped=schedule.max_in_flight is not None,
         window=window_of(schedule),
+        looks=schedule.stop.decided,
         notes=(*schedule.notes, *target.notes, *notes),
         environment=with_calibration(environment()),
     )
@@ -218,7 +222,7 @@ def _conclude(
     reports: Collection[str] | None,
     fault: HarnessError | None = None,
 ) -> Run:
-    tally.settle(read_records(folder.journal_path))
+    tally.settle(read_records(folder.journal_path), checkpoint.decided)
     result, snapshot = Conclusion(manifest, tally).draw(checkpoint, read_telemetry(folder.telemetry_path))
     written: dict[str, Path] = {}
     try:

@@ -16,6 +16,7 @@ from harness.warm_up import WarmUp, WarmUpState
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from harness.decided import Decided
     from harness.record import Record
     from harness.result_folder import Manifest
     from harness.window import Window
@@ -127,13 +128,17 @@ class Tally:
         self.warm_up.merge(part.warm_up)
         self.client_side.merge(part.client_side)
 
-    def settle(self, records: Iterable[Record]) -> None:
-        """The run is over: measure it anew where the end of its warm-up is known only now.
+    def settle(self, records: Iterable[Record], decided: Decided | None = None) -> None:
+        """The run is over: measure it anew where its window is known only now.
 
         Args:
             records: All of them once more; not touched where the window was known before.
+            decided: What ended it before its time, and with it the window.
         """
         window = self.warm_up.window()
+        if decided is not None:
+            end_ns = decided.at_ns if window.end_ns is None else min(window.end_ns, decided.at_ns)
+            window = msgspec.structs.replace(window, end_ns=end_ns, fixed=True)
         if window == self._manifest.window:
             return
         self.summarizer = self._new_summarizer(window)

@@ -148,6 +148,24 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
+class Looks(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run was judged that ends as soon as its objectives are decided.
+
+    Attributes:
+        look: The look at which it was judged, from 1; ``most`` where it came to its own end.
+        most: How many looks there could have been.
+        place: The part of the plan at which that look is, 0..1.
+        level: The confidence of that look by itself: its verdicts and bounds have it.
+        confidence: That of all looks together, as asked for.
+    """
+
+    look: int
+    most: int
+    place: float
+    level: float
+    confidence: float
+
+
 class ErrorClass(msgspec.Struct, frozen=True, kw_only=True):
     """Requests that failed alike.
 
@@ -348,6 +366,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         environment: Python, platform, CPU, load average, packages.
         curves: Whole distributions, for the percentile chart.
         server: What the server said of itself, None where it wasn't asked or has no such page.
+        looks: Where the run was to end as soon as all was decided; None elsewhere.
         conversations: By turn; None where requests stood by themselves.
     """
 
@@ -382,6 +401,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     curves: tuple[Curve, ...] = ()
     server: ServerTelemetry | None = None
     conversations: Conversations | None = None
+    looks: Looks | None = None
 
     def metric(self, name: str, basis: str | None = "response") -> MetricSummary | None:
         """The summary of a metric; metrics without a basis are found under any."""

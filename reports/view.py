@@ -238,9 +238,14 @@ def _interval(rule: RuleResult) -> str:
 
 
 def _holds(result: Result) -> str:
-    levels = {rule.confidence for rule in result.rules}
+    levels = {rule.confidence for rule in result.rules} if result.looks is None else {result.looks.confidence}
     verb = "holds" if len(result.rules) == 1 else "hold"
-    return f"{verb} with {quantity(min(levels, default=0.95), 'share')} confidence"
+    return f"{verb} with {quantity(min(levels, default=0.95), 'share')} confidence{_over_looks(result)}"
+
+
+def _over_looks(result: Result) -> str:
+    looks = result.looks
+    return "" if looks is None else f" over all looks; this was look {looks.look} of {looks.most}"
 
 
 def _unmet(result: Result, verdict: Verdict) -> str:

@@ -18,16 +18,18 @@ class StopLimits(msgspec.Struct, frozen=True, kw_only=True):
         in_flight: So many requests in flight; None for no limit.
         saturation_after_ns: An open loop ends once it sends more than the server can do, which is looked for
             from so long after the start on; None not to look.
+        decided: As soon as every objective is decided.
     """
 
     error_share: float | None = None
     min_ended: int = 1
     in_flight: int | None = None
     saturation_after_ns: int | None = None
+    decided: bool = False
 
     @property
     def is_any(self) -> bool:
-        """Whether there is a limit at all."""
+        """Whether there is a limit beyond which going on would teach nothing."""
         limits = (self.error_share, self.in_flight, self.saturation_after_ns)
         return any(limit is not None for limit in limits)
 

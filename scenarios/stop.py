@@ -42,6 +42,8 @@ class Stop(Section):
         in_flight: So many requests in flight: the server can't keep up.
         saturation: ``true``, or how long after the start to begin to look (30s): an open loop in which both
             the requests in flight and the response times grow, by a statistical test.
+        decided: As soon as every objective is decided. The verdicts' chance of error is spent over the looks
+            that this takes, so they hold with the scenario's ``confidence`` all the same.
     """
 
     error_share: Share | None = None
@@ -53,10 +55,13 @@ class Stop(Section):
         PlainSerializer(_write_saturation, return_type=str | None, when_used="json"),
     ] = None
 
+    decided: bool = False
+
     @model_validator(mode="after")
     def _check_any(self) -> Stop:
-        if self.error_share is None and self.in_flight is None and self.saturation is None:
-            raise fault("needs error_share: 50%, or in_flight: 2000, or saturation: true")
+        limits = (self.error_share, self.in_flight, self.saturation)
+        if not self.decided and all(limit is None for limit in limits):
+            raise fault("needs error_share: 50%, or in_flight: 2000, or saturation: true, or decided: true")
         if self.after is not None and self.error_share is None:
             raise fault("after belongs to error_share; for example {error_share: 50%, after: 20 requests}")
         if self.error_share == 1:

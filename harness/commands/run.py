@@ -42,6 +42,11 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Compare with this baseline or result folder; objectives may be relative to it.",
 )
+@click.option(
+    "--until-decided",
+    is_flag=True,
+    help="End as soon as every objective is decided; load.duration and load.requests are the most.",
+)
 @click.option("--no-telemetry", is_flag=True, help="Don't read the server's own metrics meanwhile.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 @usage_errors
@@ -54,7 +59,10 @@ def command(scenario: str, overrides: tuple[str, ...], **options: Any) -> None: 
 
     if not options["base_url"]:
         fail("no address under test; give --base-url or set OPENAI_BASE_URL")
-    loaded = load_scenario(scenario, pairs(overrides, "=", "--set", "load.rate=5"))
+    changes = pairs(overrides, "=", "--set", "load.rate=5")
+    if options.pop("until_decided"):
+        changes["load.stop.decided"] = "true"
+    loaded = load_scenario(scenario, changes)
     done = _run(loaded, **options)
     if not options["quiet"]:
         display(done)

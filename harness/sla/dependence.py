@@ -28,12 +28,12 @@ import numpy as np
 if TYPE_CHECKING:
     from harness.summary.due_order import FloatArray, Samples
 
-MIN_WORTH: Final = 30
+MIN_WORTH: Final = 10
 """Dependent samples worth fewer independent ones decide nothing: how dependent is known too badly."""
 _ONE_SIDED_5_PERCENT: Final = 1.645
 _STANDARD_ERRORS: Final = 2.0
 _BURSTS_BEYOND_RANKS: Final = 1.5
-_SKEW: Final = 5.0
+_SKEW: Final = 8.0
 _MIN_REQUESTS: Final = 8
 _ROUNDING: Final = 1e-20
 
@@ -59,7 +59,7 @@ class Dependence(NamedTuple):
     def skew(self) -> float:
         """How many times as skewed a sum of these is as one of independent samples that says as much.
 
-        Five times in simulated queues.
+        Up to eight times in simulated queues.
         """
         return 1.0 if self.effect == 1 else _SKEW
 

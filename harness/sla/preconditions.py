@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 
 def demand_judgeable(
-    rules: Iterable[Rule], *, loop: str, streaming: bool = True, deadlines: bool = False
+    rules: Iterable[Rule],
+    *,
+    loop: str,
+    streaming: bool = True,
+    deadlines: bool = False,
+    until_decided: bool = False,
 ) -> None:
     """Refuse rules that no run of this kind could be judged by.
 
@@ -24,11 +29,14 @@ def demand_judgeable(
         loop: ``open`` or ``closed``.
         streaming: Whether answers are asked for as streams.
         deadlines: Whether the scenario states ``token_deadlines``.
+        until_decided: Whether the run is to end once all of them are decided.
 
     Raises:
         RuleError: One of them has no values in such a run.
     """
     rules = tuple(rules)
+    if until_decided and not rules:
+        raise RuleError("stop.decided: there are no objectives to decide; state thresholds")
     for rule in rules:
         if rule.is_rate:
             _demand_objectives(rule, rules)

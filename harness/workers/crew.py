@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from harness.client_health import HealthProbe
+from harness.decided import LOOK_S
 from harness.drivers import LoadFacts
 from harness.errors import JournalError
 from harness.journal import read_journal
@@ -19,13 +20,16 @@ from harness.load_status import LoadStatus, merged
 from harness.summary.pace import Pace
 from harness.workers.journals import journal_of, put_together
 from harness.workers.limits import CommonLimits
-from harness.workers.messages import Beat, Cut, Drain, Message, Order, Start
+from harness.workers.looking import CommonLooks
+from harness.workers.messages import Beat, Count, Counted, Cut, Drain, Message, Order, Start
 from harness.workers.process import WorkerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable
 
     from harness.address import Address
+    from harness.decided import Decided
+    from harness.looks import Looks
     from harness.result_folder import Manifest
     from harness.tally import Tally
     from scenarios.schedule import Schedule
@@ -50,6 +54,7 @@ class Crew:
         tally: Takes what the workers counted.
         journal_path: The journal, new.
         stop: Set it to end the load now.
+        looks: At the objectives, where the load ends as soon as they are decided.
 
     Attributes:
         started_ns: Monotonic time of the start; 0 before it.
@@ -64,6 +69,8 @@ class Crew:
         tally: Tally,
         journal_path: Path,
         stop: asyncio.Event,
+        *,
+        looks: Looks | None = None,
     ) -> None:
         self.started_ns = 0
         self._is_open = schedule.loop == "open"
@@ -71,7 +78,9 @@ class Crew:
         self._journal_path = journal_path
         self._stop = stop
         self._limits = CommonLimits(schedule.stop)
+        self._looking = None if looks is None else CommonLooks(looks, manifest)
         self._stopped: str | None = None
+        self._decided: Decided | None = None
         self._workers = [
             WorkerProcess(
                 Order(
@@ -94,15 +103,17 @@ class Crew:
             JournalError: The journal can't be written. What was measured until then is in the tally.
         """
         stopping = asyncio.ensure_future(self._cut_when_told())
+        looking = asyncio.ensure_future(self._look())
         try:
             if await self._begin():
                 await asyncio.gather(*map(self._follow, self._workers))
         finally:
             stopping.cancel()
+            looking.cancel()
             if not self.started_ns:
                 self._kill_the_rest()
             await asyncio.gather(
-                stopping, *(worker.end() for worker in self._workers), return_exceptions=True
+                stopping, looking, *(worker.end() for worker in self._workers), return_exceptions=True
             )
         await asyncio.to_thread(self._put_together)
 
@@ -111,7 +122,9 @@ class Crew:
         statuses = [worker.status for worker in self._workers if worker.status is not None]
         whole = merged(statuses or [_nothing_yet()], is_open=self._is_open)
         lost = tuple(worker.lost for worker in self._workers if worker.lost is not None)
-        return msgspec.structs.replace(whole, started_ns=self.started_ns, stopped=self._stopped, lost=lost)
+        return msgspec.structs.replace(
+            whole, started_ns=self.started_ns, stopped=self._stopped, decided=self._decided, lost=lost
+        )
 
     async def _begin(self) -> bool:
         """Start all workers, then all loads at one instant; False where the run was ended before."""
@@ -136,6 +149,8 @@ class Crew:
             if isinstance(message, Beat):
                 self._limits.take(message.bins)
                 await self._drain_beyond_limits()
+            elif isinstance(message, Counted) and self._looking is not None:
+                self._looking.take(worker.order.worker, message.part)
         if worker.lost is not None and worker.status is not None:
             elapsed_ns = max(worker.status.elapsed_ns, time.monotonic_ns() - self.started_ns)
             worker.status = msgspec.structs.replace(worker.status, elapsed_ns=elapsed_ns, in_flight=0)
@@ -145,11 +160,27 @@ class Crew:
     async def _drain_beyond_limits(self) -> None:
         statuses = [worker.status for worker in self._workers]
         known = [status for status in statuses if status is not None]
-        if self._stopped is not None or len(known) < len(statuses):
+        if self._stopped is not None or self._decided is not None or len(known) < len(statuses):
             return
         self._stopped = self._limits.passed(known)
         if self._stopped is not None:
             await self._tell_all(Drain(reason=self._stopped))
+
+    async def _look(self) -> None:
+        """End the sending as soon as the objectives are decided, where that is asked for."""
+        looking = self._looking
+        while looking is not None and self._stopped is None and self._decided is None:
+            await asyncio.sleep(LOOK_S)
+            elapsed_ns = time.monotonic_ns() - self.started_ns
+            if not self.started_ns:
+                continue
+            if looking.is_due(elapsed_ns, [worker.status for worker in self._workers]):
+                await self._tell_all(Count())
+            elif looking.has_all_of(len(self._workers)):
+                status = msgspec.structs.replace(self.status(), elapsed_ns=elapsed_ns)
+                self._decided = looking.look(status)
+                if self._decided is not None:
+                    await self._tell_all(Drain(reason="all objectives are decided"))
 
     async def _cut_when_told(self) -> None:
         await self._stop.wait()

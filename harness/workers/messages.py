@@ -73,6 +73,20 @@ class Beat(msgspec.Struct, frozen=True, kw_only=True, tag="beat"):
     bins: list[Bin] = []
 
 
+class Count(msgspec.Struct, frozen=True, tag="count"):
+    """Say what the requests so far add up to."""
+
+
+class Counted(msgspec.Struct, frozen=True, kw_only=True, tag="counted"):
+    """What the requests so far add up to.
+
+    Attributes:
+        part: Likewise.
+    """
+
+    part: Part
+
+
 class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done"):
     """The worker's share has come to its end.
 
@@ -97,7 +111,7 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
     message: str
 
 
-Message: TypeAlias = Order | Ready | Start | Drain | Cut | Beat | Done | Failed
+Message: TypeAlias = Order | Ready | Start | Drain | Cut | Beat | Count | Counted | Done | Failed
 
 _DECODER: Final = msgspec.msgpack.Decoder(Message)
 

@@ -18,7 +18,7 @@ from harness.server_counter import schedule_of
 from harness.tally import Tally
 from harness.workers.channel import Channel
 from harness.workers.limits import ShareBrake
-from harness.workers.messages import Beat, Cut, Done, Drain, Failed, Order, Ready, Start
+from harness.workers.messages import Beat, Count, Counted, Cut, Done, Drain, Failed, Order, Ready, Start
 from harness.workers.shares import share_of
 from scenarios.errors import ScenarioError
 from scenarios.scenario import scenario_from
@@ -106,6 +106,8 @@ class _Worker:
         while (message := await self._channel.receive()) is not None:
             if isinstance(message, Drain):
                 self._brake.pull(message.reason)
+            elif isinstance(message, Count):
+                await self._channel.send(Counted(part=self._tally.part()))
             elif isinstance(message, Cut):
                 self._stop.set()
         self._stop.set()

@@ -126,6 +126,8 @@ class Arrivals(Section, ABC):
         limit, cap = self.stop.in_flight if self.stop else None, self.most_in_flight
         if limit is not None and cap is not None and limit > cap:
             raise fault(f"stop.in_flight {limit} is never reached: no more than {cap} are in flight")
+        if self.stop and self.stop.decided and (self.warmup == AUTO or self.warmup_requests):
+            raise fault("stop.decided looks while the run goes on: give the warm-up a length, warmup: 30s")
         return self
 
     def cancels(self, rng: Generator) -> Iterator[int | None]:
@@ -212,6 +214,7 @@ def _limits(stop: Stop | None) -> StopLimits:
         min_ended=min_ended,
         in_flight=stop.in_flight,
         saturation_after_ns=stop.saturation,
+        decided=stop.decided,
     )
 
 
