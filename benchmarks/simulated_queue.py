@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 _BIN_S = 0.1
+_BINS_PER_LOOK = 10
 
 
 class Queue:
@@ -151,9 +152,10 @@ def _saturated(due_s: FloatArray, done_s: FloatArray) -> str | None:
     places = (done_s[ended] / _BIN_S).astype(int)
     ended_in = np.bincount(places, minlength=num_bins)
     waits_ns = np.bincount(places, weights=(done_s - due_s)[ended] * 1e9, minlength=num_bins)
-    for place in range(num_bins):
-        bin_ = (place, int(begun_in[place] - ended_in[place]), int(ended_in[place]), float(waits_ns[place]))
-        saturation.merge([bin_])
-        if reason := saturation.look(round((place + 1) * _BIN_S * 1e9)):
+    steps, nums, waits = (begun_in - ended_in).tolist(), ended_in.tolist(), waits_ns.tolist()
+    bins = list(zip(range(num_bins), steps, nums, waits, strict=True))
+    for place in range(0, num_bins, _BINS_PER_LOOK):
+        saturation.merge(bins[place : place + _BINS_PER_LOOK])
+        if reason := saturation.look(round((place + _BINS_PER_LOOK) * _BIN_S * 1e9)):
             return reason
     return None

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 _FREAK: Final = 0.02
 _LEAST_WORTH: Final = 30
-_SLOPES: Final = np.geomspace(0.05, 50.0, 31)
-_POINTS: Final = 1_201
+_SLOPES: Final = np.geomspace(0.05, 50.0, 21)
+_POINTS: Final = 1_001
 _ROOM: Final = math.log(4.0)
 
 

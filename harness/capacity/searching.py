@@ -40,7 +40,7 @@ async def find_capacity(
     *,
     earlier: Sequence[Probe] = (),
     notes: Sequence[str] = (),
-    on_probe: Callable[[Capacity], None] = lambda _: None,
+    on_probe: Callable[[Capacity], None] | None = None,
 ) -> Capacity:
     """Search until the answer is known or the budget is spent.
 
@@ -59,5 +59,6 @@ async def find_capacity(
             signal_name = probe.signal_name
             return answer(question, limits, probes, End.INTERRUPTED, interrupted=signal_name, notes=notes)
         probes.append(probe)
-        on_probe(answer(question, limits, probes, End.INTERRUPTED, notes=notes))
+        if on_probe is not None:
+            on_probe(answer(question, limits, probes, End.INTERRUPTED, notes=notes))
     return answer(question, limits, probes, step, notes=notes)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reports.formats.html.scales import Scale
 
 _TIMES: Final = (("ttft", "s1", "TTFT p95"), ("tpot", "s2", "TPOT p95"), ("e2e", "s3", "end to end p95"))
-_COLOURS: Final = {"PASS": "s3", "FAIL": "bad", "INCONCLUSIVE": "s2", "INVALID": "s4"}
+_COLOURS: Final = {"PASS": "s3", "FAIL": "bad", "INCONCLUSIVE": "limit", "INVALID": "s4"}
 
 
 def charts(capacity: Capacity) -> list[Chart]:

@@ -45,7 +45,7 @@ def _chart(
     if not known:
         return None
     x, scale = _horizontal(axis), scale_of(unit, max(known))
-    y: Scale = from_zero(max(known))
+    y: Scale = Linear(0.0, 1.0) if unit == "share" else from_zero(max(known))
     if unit == "ns" and max(known) > _LOG_FROM_RATIO * min(known):
         y = around(min(known), max(known))
     values = sorted(axis.values)

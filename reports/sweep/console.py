@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from reports.sweep.table import Sweep
 
-_NARROW = 100
+_ROOM_PER_COLUMN = 12
+_FIRST = 3
 
 
 def show(sweep: Sweep, console: Console) -> None:
@@ -36,10 +37,12 @@ def renderable(sweep: Sweep, width: int = 110) -> RenderableType:
 
 
 def _table(sweep: Sweep, width: int) -> RenderableType:
-    numbers = words.COLUMNS if width >= _NARROW else words.COLUMNS[:3]
     keys = [words.short(axis.key) for axis in sweep.axes]
+    room = width // _ROOM_PER_COLUMN - len(keys) - 1
+    numbers = words.COLUMNS[: max(_FIRST, room)]
     table = plain_table("Points", *keys, "verdict", numbers=numbers)
-    table.columns[len(keys)].no_wrap = True
+    for column in table.columns[: len(keys) + 1]:
+        column.no_wrap = True
     for line in words.point_lines(sweep):
         verdict = "" if line.verdict is None else Text(line.verdict, style=VERDICT_INK[line.verdict])
         table.add_row(*(Text(one_line(value)) for value in line.values), verdict, *line.cells[: len(numbers)])
