@@ -33,13 +33,13 @@ main()
 KEY = "sk-canary-0815"
 
 OUTCOMES = {
-    "one_event_of_a_gigabyte": ("bad_response", "event_too_large"),
-    "endless_tokens": ("timeout", "total"),
-    "endless_comments": ("timeout", "first_token|total"),  # as busy as that keeps the harness
-    "endless_page": ("bad_response", "not_json"),
-    "a_million_headers": ("bad_response", "framing"),
-    "gzip_bomb": ("bad_response", "framing"),
-    "nasty_error": ("http_error", "500"),
+    "one_event_of_a_gigabyte": {"bad_response event_too_large"},
+    "endless_tokens": {"timeout total", "bad_response too_many_chunks"},  # whichever comes first
+    "endless_comments": {"timeout first_token", "timeout total"},  # as busy as that keeps the harness
+    "endless_page": {"bad_response not_json"},
+    "a_million_headers": {"bad_response framing"},
+    "gzip_bomb": {"bad_response framing"},
+    "nasty_error": {"http_error 500"},
 }
 ANSWERED = ("invalid_utf_8", "markup_and_escapes")
 
@@ -75,9 +75,8 @@ def attacked(harm: str, folder: Path, tokenpace: Tokenpace, *server: str) -> sub
 def test_R9_harm_is_bounded_and_named(harm: str, tmp_path: Path, tokenpace: Tokenpace) -> None:
     done = attacked(harm, tmp_path, tokenpace)
     result = load(tmp_path / "run" / "result.json")
-    outcome, details = OUTCOMES[harm]
-    assert {error.outcome for error in result.errors} == {outcome}
-    assert {error.detail for error in result.errors} <= set(details.split("|"))
+    assert result.errors
+    assert {f"{error.outcome} {error.detail}" for error in result.errors} <= OUTCOMES[harm]
     assert result.num_requests == 2
     assert all(len(error.sample) <= 500 for error in result.errors)
     assert done.returncode == 4
