@@ -3,7 +3,8 @@
     python benchmarks/comparison.py [--quick] [--json FILE]
 
 A/A: pairs of runs without any difference and with nothing allowed; each line tells in what share of them a
-figure was called a regression by its own interval (nominal 5 %), and any figure after Holm's correction.
+figure lay beyond no change by its own interval (the mean of both sides, nominal 5 %), and in what share any
+was called a regression after Holm's correction.
 A/B: the second run is 10 % slower; each line tells in what share of the pairs p95 was called a regression.
 All chance is seeded.
 """
@@ -135,7 +136,7 @@ def measure(
     server: Server, n: int, pairs: int, times: int, *, slower: float = 1.0, allow: str = "0%"
 ) -> dict[str, float]:
     """In what share of the pairs each figure was called a regression, by itself and after correction."""
-    alone = dict.fromkeys(map(str, FIGURES), 0)
+    alone = dict.fromkeys(map(str, FIGURES), 0.0)
     found = dict.fromkeys(map(str, FIGURES), 0)
     any_found = undecided = 0
     for pair in range(pairs):
@@ -143,7 +144,8 @@ def measure(
         done = compare(a, b, figures=FIGURES, allowances=Allowances([allow]), seed=pair, times=times)
         any_found += done.verdict is Change.REGRESSION
         for figure in done.figures:
-            alone[figure.name] += figure.low is not None and figure.low > figure.allowed
+            if figure.low is not None and figure.high is not None:
+                alone[figure.name] += ((figure.low > 1) + (figure.high < 1)) / 2
             found[figure.name] += figure.verdict is Change.REGRESSION
             undecided += figure.low is None
     return {
@@ -166,7 +168,7 @@ def main() -> None:
     options = parser.parse_args()
     pairs, times = (200, 400) if options.quick else (1_000, 2_000)
     figures: dict[str, Any] = {"pairs": pairs, "draws": times, "false alarms": {}, "found": {}}
-    print(f"A/A, {pairs} pairs of 2,000 requests, nothing allowed: called a regression in % of the pairs")
+    print(f"A/A, {pairs} pairs of 2,000 requests, nothing allowed: beyond no change in % of the pairs")
     for server in SERVERS:
         began = time.process_time()
         row = figures["false alarms"][server.name] = measure(server, 2_000, pairs, times)
@@ -188,10 +190,11 @@ def main() -> None:
 FOUND = (
     (SERVERS[0], 2_000, "0%"),
     (SERVERS[0], 8_000, "5%"),
-    (SERVERS[1], 2_000, "5%"),
+    (SERVERS[1], 2_000, "0%"),
+    (SERVERS[1], 8_000, "5%"),
     (SERVERS[2], 16_000, "0%"),
     (SERVERS[3], 16_000, "0%"),
-    (SERVERS[7], 2_000, "0%"),
+    (SERVERS[7], 10_000, "0%"),
 )
 
 

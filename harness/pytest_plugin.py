@@ -25,7 +25,9 @@ from harness.pytest import settings
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from harness.comparison.objectives import RelativeRule
     from harness.pytest.loading import Load
+    from harness.sla.rule import Rule
 
 _LOAD = pytest.StashKey["Load"]()
 
@@ -41,6 +43,11 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "sla(ttft_p99='500ms', tpot_mean='50ms', error_rate='<1%', ...): "
         "objectives of the loads that the test makes, judged after its body",
+    )
+    config.addinivalue_line(
+        "markers",
+        "sla_baseline('NAME', ttft_p95='10%', error_rate='1 point', ...): "
+        "how much worse than the baseline of that name the loads of the test may be",
     )
 
 
@@ -66,11 +73,16 @@ def load(request: pytest.FixtureRequest, sla_endpoint: str) -> Load:
             "of the other tests. Run them by themselves: pytest -m sla -n 0",
             pytrace=False,
         )
+    from harness.pytest import baseline
     from harness.pytest.loading import Load
     from harness.pytest.marker import rules_of
     from harness.pytest.result_places import ResultPlaces
 
-    made = Load(request.node, sla_endpoint, rules_of(request.node), ResultPlaces(request.node))
+    item: pytest.Item = request.node
+    if text := baseline.fault(item):
+        pytest.fail(text, pytrace=False)
+    rules: list[Rule | RelativeRule] = [*rules_of(item), *baseline.relative_rules_of(item)]
+    made = Load(item, sla_endpoint, rules, ResultPlaces(item), baseline.baseline_of(item))
     request.node.stash[_LOAD] = made
     return made
 
@@ -78,20 +90,24 @@ def load(request: pytest.FixtureRequest, sla_endpoint: str) -> Load:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Refuse a marker that says nothing sensible before any load is sent."""
-    if item.get_closest_marker("sla") is None:
+    if not _is_judged(item):
         return
-    from harness.pytest.marker import fault
+    from harness.pytest import baseline, marker
 
-    text = fault(item)
+    text = marker.fault(item) or baseline.fault(item)
     if text is not None:
         pytest.fail(text, pytrace=False)
+
+
+def _is_judged(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(name) is not None for name in ("sla", "sla_baseline"))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Judge the marker once the body has passed."""
     value = yield
-    if item.get_closest_marker("sla") is not None:
+    if _is_judged(item):
         from harness.pytest.marker import complaint
 
         text = complaint(item.stash.get(_LOAD, None))

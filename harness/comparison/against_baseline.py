@@ -58,7 +58,9 @@ def demand_comparable(scenario: Scenario, loop: str, model: str | None, baseline
     rules = relative_rules_from(scenario.thresholds)
     if baseline is None:
         if rules:
-            raise RuleError(f"'{rules[0]}': no baseline is given; give one with --baseline NAME")
+            raise RuleError(
+                f"'{rules[0]}': no baseline is given; name one with --baseline, in a test with --sla-baseline"
+            )
         return
     kept = baseline.runs[0].identity.keys
     planned = planned_keys(scenario.to_mapping(), model=model or kept.get("model"), loop=loop)

@@ -65,7 +65,7 @@ class Cells(msgspec.Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def histogram(self) -> Histogram:
-        """All cells together; the maximum is exact."""
+        """All cells together; counts and maximum are exact, the mean is not."""
         _, bucket, count = self.entries
         whole = Histogram()
         counts = np.zeros(whole.layout.length, np.int64)

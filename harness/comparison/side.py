@@ -73,8 +73,10 @@ def value_of(figure: Figure, samples: Iterable[Sample], histogram: Histogram | N
     if figure.statistic is not None:
         if histogram is None or not histogram.n:
             return None
-        p = figure.statistic.p
-        return NS * (histogram.mean if p is None else histogram.percentile(p))
+        if figure.statistic.p is not None:
+            return NS * histogram.percentile(figure.statistic.p)
+        series = (sample.series.get(figure.metric) for sample in samples)
+        return NS * sum(float(cells.sums_by_cell.sum()) for cells in series if cells) / histogram.n
     samples = tuple(samples)
     if figure.is_share:
         count, n = share_counts(figure.metric, samples)

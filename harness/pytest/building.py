@@ -14,6 +14,7 @@ from scenarios.suggestions import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from harness.comparison.objectives import RelativeRule
     from harness.sla.rule import Rule
 
 _TEXTS_KEPT: Final = 100
@@ -22,7 +23,7 @@ _TEXTS_KEPT: Final = 100
 def build_scenario(
     source: str | Path | Scenario | Mapping[str, Any] | None,
     keys: Mapping[str, object],
-    rules: Iterable[Rule] = (),
+    rules: Iterable[Rule | RelativeRule] = (),
     name: str = "test",
 ) -> Scenario:
     """The scenario of one load.
@@ -31,7 +32,7 @@ def build_scenario(
         source: Name of a library scenario, path of a file, a scenario, its mapping; None to say all by keys.
         keys: Keys of the sections ``load`` and ``sampling`` and of the scenario itself, in one. ``prompts``
             may be a text or a list of texts.
-        rules: Objectives in addition to those of the source.
+        rules: Objectives in addition to those of the source; they may be relative to a baseline.
         name: The scenario's name if it has none.
 
     Raises:

@@ -16,11 +16,13 @@ from harness.sla.grammar import rules_from
 from harness.sla.preconditions import demand_judgeable
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Generator, Mapping, Sequence
     from pathlib import Path
 
     import pytest
 
+    from harness.comparison.objectives import RelativeRule
+    from harness.comparison.side import Side
     from harness.pytest.result_places import ResultPlaces
     from harness.pytest.spine import FinishedRun
     from harness.sla.rule import Rule
@@ -38,19 +40,26 @@ class Load:
         endpoint: Address of the server.
         rules: The objectives of the test's marker; they are judged with those of the scenario.
         places: Where result folders go.
+        baseline: What the runs are held against, None for nothing.
 
     Attributes:
         runs: What was run so far.
     """
 
     def __init__(
-        self, item: pytest.Item, endpoint: str, rules: tuple[Rule, ...], places: ResultPlaces
+        self,
+        item: pytest.Item,
+        endpoint: str,
+        rules: Sequence[Rule | RelativeRule],
+        places: ResultPlaces,
+        baseline: Side | None = None,
     ) -> None:
         self.runs: list[Run] = []
         self._name = item.name
         self._endpoint = endpoint
         self._rules = rules
         self._places = places
+        self._baseline = baseline
         self._model = value_of(item.config, "model")
         self._is_async = inspect.iscoroutinefunction(getattr(item, "obj", None))
 
@@ -99,6 +108,7 @@ class Load:
                 model=self._model or scenario.model,
                 result_dir=folder,
                 workers=workers,
+                baseline=self._baseline,
             )
         )
 

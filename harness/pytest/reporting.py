@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, Final
 
 from harness.pytest.measured import Measured
@@ -43,8 +44,8 @@ def _add_property(item: pytest.Item, result: RuleResult) -> None:
 
 def _property_name(result: RuleResult) -> str:
     """``sla.ttft.p99`` of ``ttft p99 < 500ms``."""
-    words = result.rule.split()
-    return "sla." + ".".join(words[:-2])
+    named = itertools.takewhile(lambda word: word[0] not in "<>", result.rule.split())
+    return "sla." + ".".join(named)
 
 
 def assertion_lines(operator: str, left: object, right: object) -> list[str] | None:

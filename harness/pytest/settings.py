@@ -29,6 +29,10 @@ class Setting(NamedTuple):
 SETTINGS: Final = (
     Setting("endpoint", "URL", "address of the server under test, such as http://127.0.0.1:8000"),
     Setting("model", "NAME", "name of the model; the server is asked where it isn't given"),
+    Setting(
+        "baseline", "NAME", "baseline or result folder to compare with; objectives may be relative to it"
+    ),
+    Setting("baselines", "DIR", "where baselines are; .tokenpace/baselines under pytest's root by default"),
     Setting("results", "DIR", "where result folders go; by default pytest's cache"),
 )
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from harness.comparison.side import Side
     from harness.record import Record
     from harness.workers.crew_size import Asked
     from reports.result import Result
@@ -39,6 +40,7 @@ class Spine(Protocol):
         model: str | None,
         result_dir: Path,
         workers: Asked,
+        baseline: Side | None,
     ) -> FinishedRun:
         """Run it; ``result_dir`` is made and must not hold files."""
 
