@@ -118,6 +118,8 @@ class LoopClient(EngineClient):
             self._pings.pop(number, None)
 
     def _receive(self, reply: Reply) -> None:
+        if self._death is not None:  # a step that was under way: its streams have had their end
+            return
         match reply:
             case Step(outputs, stats):
                 self._take_step(outputs, stats)

@@ -89,9 +89,9 @@ def test_R1_a_second_signal_ends_it_at_once(
     while process.poll() is None:
         process.send_signal(signal.SIGINT)
         time.sleep(0.01)
-    assert process.wait() == 128 + signal.SIGINT
-    assert time.monotonic() - begun_s < 5
     process.communicate()
+    assert process.returncode in (128 + signal.SIGINT, -signal.SIGINT)
+    assert time.monotonic() - begun_s < 5
     json.loads((folder / "checkpoint.json").read_bytes())
     assert tokenpace("report", folder, "-q").returncode in (Verdict.INVALID.exit_code, 128 + signal.SIGINT)
     assert load(folder / "result.json").num_requests > 0

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 MS = 1_000_000
 MAX_MIB = 1_024
 MEASURED = """
-import atexit, resource, sys
-rss = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-atexit.register(lambda: print(f"peak {rss()} MiB", file=sys.stderr))
+import atexit, sys
+peak = lambda: next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+atexit.register(lambda: print("peak", int(peak().split()[1]) // 1024, "MiB", file=sys.stderr))
 from harness.cli import main
 main()
 """

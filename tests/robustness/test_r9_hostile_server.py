@@ -24,9 +24,9 @@ MAX_MIB = 400
 LIMITS = {"connect": "5s", "first_token": "3s", "idle": "4s", "total": "4s"}
 LOAD = {"arrivals": "closed", "concurrency": 2, "requests": 2}
 MEASURED = """
-import atexit, resource, sys
-rss = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-atexit.register(lambda: print(f"peak {rss()} MiB", file=sys.stderr))
+import atexit, sys
+peak = lambda: next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+atexit.register(lambda: print("peak", int(peak().split()[1]) // 1024, "MiB", file=sys.stderr))
 from harness.cli import main
 main()
 """
