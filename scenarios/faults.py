@@ -8,6 +8,8 @@ from scenarios.documents import Document, dotted
 from scenarios.errors import ScenarioError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
@@ -24,7 +26,15 @@ _PLAIN: Final = {
 
 def explain(error: ValidationError, document: Document) -> ScenarioError:
     """All faults as one error, each with its place, the dotted key, the fault and the remedy."""
-    return ScenarioError("\n".join(_line(each, document) for each in error.errors(include_url=False)))
+    faults = error.errors(include_url=False)
+    return ScenarioError("\n".join(_line(each, document) for each in faults if not _follows(each, faults)))
+
+
+def _follows(details: ErrorDetails, faults: Sequence[ErrorDetails]) -> bool:
+    """Whether a list is called too short only because its items are faulty, which is told of them."""
+    key = details["loc"]
+    inside = (each["loc"] for each in faults if len(each["loc"]) > len(key))
+    return details["type"] == "too_short" and any(each[: len(key)] == key for each in inside)
 
 
 def _line(details: ErrorDetails, document: Document) -> str:

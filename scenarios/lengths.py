@@ -30,7 +30,7 @@ class Length(Section):
     """
 
     mean: float | None = Field(None, ge=1, le=LONGEST)
-    stdev: float = Field(0.0, ge=0)
+    stdev: float = Field(0.0, ge=0, le=1e12)
     min: int = Field(1, ge=1, le=LONGEST)
     max: int | None = Field(None, le=LONGEST)
 

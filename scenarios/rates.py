@@ -7,9 +7,11 @@ import re
 from fractions import Fraction
 from typing import Annotated, Final
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator
 
 from scenarios.errors import ScenarioError
+from scenarios.ranges import MAX_RATE, MIN_RATE
+from scenarios.section import fault
 
 _SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _RATE: Final = re.compile(r"(\d+\.?\d*|\.\d+)\s*/\s*([smh])", re.ASCII)
@@ -49,13 +51,22 @@ def parse_share(value: object) -> float:
 
 
 def _number(value: object) -> float | None:
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
         return float(value)
-    return None
+    except OverflowError:  # a whole number of more than 308 digits
+        return math.inf if value > 0 else -math.inf
 
 
-Rate = Annotated[float, BeforeValidator(parse_rate)]
-"""A scenario field written as a rate and held in events per second."""
+def _within_reach(rate: float) -> float:
+    if not MIN_RATE <= rate <= MAX_RATE:
+        raise fault(f"must be from {MIN_RATE:g} to {MAX_RATE:,.0f} per second, not {rate:g}")
+    return rate
+
+
+Rate = Annotated[float, BeforeValidator(parse_rate), AfterValidator(_within_reach)]
+"""A scenario field written as a rate that requests can have, and held in events per second."""
 
 Share = Annotated[float, BeforeValidator(parse_share)]
 """A scenario field written as a share and held as 0..1."""

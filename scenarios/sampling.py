@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import Field, field_validator, model_validator
 
-from scenarios.lengths import Lengths
+from scenarios.json_values import json_fault
+from scenarios.lengths import LONGEST, Lengths
+from scenarios.ranges import MAX_WHOLE
 from scenarios.section import Section, fault
 from scenarios.texts import Texts
 
@@ -29,15 +31,15 @@ class Sampling(Section):
     """
 
     max_tokens: Lengths | None = None
-    min_tokens: int | None = Field(None, ge=0)
+    min_tokens: int | None = Field(None, ge=0, le=LONGEST)
     temperature: float | None = Field(None, ge=0)
     top_p: float | None = Field(None, gt=0, le=1)
-    top_k: int | None = Field(None, ge=-1)
+    top_k: int | None = Field(None, ge=-1, le=MAX_WHOLE)
     min_p: float | None = Field(None, ge=0, le=1)
     presence_penalty: float | None = Field(None, ge=-2, le=2)
     frequency_penalty: float | None = Field(None, ge=-2, le=2)
     repetition_penalty: float | None = Field(None, gt=0)
-    seed: int | None = None
+    seed: int | None = Field(None, ge=-MAX_WHOLE, le=MAX_WHOLE)
     stop: Texts | None = None
     ignore_eos: bool | None = None
     extra_body: dict[str, Any] = Field(default_factory=dict)
@@ -56,6 +58,8 @@ class Sampling(Section):
                 raise fault(f"extra_body: '{key}' is set by tokenpace and can't be given here")
             if key in type(self).model_fields:
                 raise fault(f"extra_body: '{key}' is a key of sampling; write it there")
+        if unsendable := json_fault(self.extra_body):
+            raise fault(f"extra_body.{unsendable}")
         longest = self.max_tokens.constant if self.max_tokens else None
         if longest is not None and (self.min_tokens or 0) > longest:
             raise fault(f"min_tokens {self.min_tokens} is more than max_tokens {longest}")

@@ -16,8 +16,10 @@ from scenarios.durations import Duration
 from scenarios.errors import ScenarioError
 from scenarios.faults import explain
 from scenarios.overrides import override
+from scenarios.plain_text import check_texts
 from scenarios.plan import plan
 from scenarios.prompts import Prompts
+from scenarios.ranges import MAX_WHOLE
 from scenarios.rates import Share
 from scenarios.sampling import Sampling
 from scenarios.section import Section, fault
@@ -74,8 +76,8 @@ class Scenario(Section):
     confidence: Share = 0.95
     stall_limit: Duration = 1_000_000_000
     token_deadlines: TokenDeadlines | None = None
-    seed: int = Field(0, ge=0)
-    samples: int = Field(3, ge=0)
+    seed: int = Field(0, ge=0, le=MAX_WHOLE)
+    samples: int = Field(3, ge=0, le=100_000)
     tags: dict[str, str] = Field(default_factory=dict)
 
     @field_validator("schema_version", mode="after")
@@ -194,6 +196,7 @@ def _locate(source: str | Path) -> Path:
 
 
 def _build(document: Document) -> Scenario:
+    check_texts(document)
     try:
         return Scenario.model_validate(document.data, context={"folder": document.folder})
     except ValidationError as error:

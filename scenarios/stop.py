@@ -8,6 +8,7 @@ from typing import Annotated, Final
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
 from scenarios.durations import UNITS, format_duration, parse_duration
+from scenarios.ranges import MAX_REQUESTS, NumAtOnce
 from scenarios.rates import Share
 from scenarios.section import Section, fault
 
@@ -47,8 +48,8 @@ class Stop(Section):
     """
 
     error_share: Share | None = None
-    after: Annotated[int | None, BeforeValidator(_parse_count)] = Field(None, ge=1)
-    in_flight: int | None = Field(None, ge=1)
+    after: Annotated[int | None, BeforeValidator(_parse_count)] = Field(None, ge=1, le=MAX_REQUESTS)
+    in_flight: NumAtOnce | None = None
     saturation: Annotated[
         int | None,
         BeforeValidator(_parse_saturation),

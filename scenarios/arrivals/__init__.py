@@ -31,6 +31,7 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 from scenarios.cancellation import Cancellation
 from scenarios.durations import Duration, format_duration
 from scenarios.kinds import Kinds
+from scenarios.ranges import MAX_REQUESTS, NumAtOnce, NumRequests
 from scenarios.schedule import Schedule, StopLimits
 from scenarios.section import Section, fault
 from scenarios.stop import DEFAULT_AFTER, Stop
@@ -67,9 +68,9 @@ class Arrivals(Section, ABC):
 
     arrivals: str
     duration: Duration | None = None
-    requests: int | None = Field(None, ge=1)
+    requests: NumRequests | None = None
     warmup: WarmUp = 0
-    warmup_requests: int = Field(0, ge=0)
+    warmup_requests: int = Field(0, ge=0, le=MAX_REQUESTS)
     cooldown: Duration = 0
     grace: Duration = 30_000_000_000
     cancel: Cancellation | None = None
@@ -169,7 +170,7 @@ class OpenLoop(Arrivals):
         max_in_flight: Requests in flight at most. An arrival that must wait stays due when it was due.
     """
 
-    max_in_flight: int | None = Field(None, ge=1)
+    max_in_flight: NumAtOnce | None = None
 
     @abstractmethod
     def due_ns(self, rng: Generator) -> Iterator[int]:

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from scenarios.arrivals import Arrivals
 from scenarios.durations import Duration
+from scenarios.ranges import NumAtOnce
 from scenarios.section import fault
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Closed(Arrivals):
             all meet in one burst.
     """
 
-    concurrency: int = Field(ge=1, examples=[8])
+    concurrency: NumAtOnce = Field(examples=[8])
     ramp: Duration = 0
 
     @model_validator(mode="after")

@@ -26,7 +26,7 @@ class Gamma(OpenLoop):
     """
 
     rate: Rate = Field(examples=["4", "300/m"])
-    burstiness: float = Field(gt=0, examples=[0.25])
+    burstiness: float = Field(ge=1e-4, le=1e6, examples=[0.25])
 
     def due_ns(self, rng: Generator) -> Iterator[int]:
         """The first arrival comes after a gap like any other."""

@@ -28,7 +28,7 @@ class Replay(OpenLoop):
 
     file: DataFile = Field(examples=["trace.csv"])
     format: Format = Field(examples=["azure"])
-    speed: float = Field(1.0, gt=0)
+    speed: float = Field(1.0, ge=1e-3, le=1e6)
 
     def due_ns(self, rng: Generator) -> Iterator[int]:  # noqa: ARG002 (nothing here is left to chance)
         """The times of the trace, from 0."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field, model_validator
 
 from scenarios.history import History
-from scenarios.lengths import Lengths
+from scenarios.lengths import LONGEST, Lengths
 from scenarios.made_up_prompts import MadeUpPrompts
 from scenarios.prompts import PromptStream
 from scenarios.request import FollowUp, Message, Prompt
@@ -43,7 +43,7 @@ class Conversation(MadeUpPrompts):
     length: Lengths = Field(examples=["40"])
     first_length: Lengths | None = None
     system_length: Lengths | None = None
-    num_systems: int = Field(1, ge=1)
+    num_systems: int = Field(1, ge=1, le=LONGEST)
     history: History = "live"
     answer_length: Lengths | None = None
 

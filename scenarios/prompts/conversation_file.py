@@ -12,6 +12,7 @@ from scenarios.errors import ScenarioError
 from scenarios.files import DataFile
 from scenarios.history import History
 from scenarios.prompt_files import PromptFile, decode, lines
+from scenarios.ranges import MAX_REQUESTS
 from scenarios.reply_lengths import ReplyLengths, reply_lengths
 from scenarios.request import FollowUp, Message, Prompt
 
@@ -40,7 +41,7 @@ class ConversationFile(PromptFile):
 
     file: DataFile = Field(examples=["conversations.jsonl"])
     history: History = "live"
-    max_turns: int | None = Field(None, ge=1)
+    max_turns: int | None = Field(None, ge=1, le=MAX_REQUESTS)
 
     def read(self) -> Iterator[Prompt]:
         """A prompt for each conversation that has a turn."""

@@ -79,7 +79,7 @@ def test_gamma_gaps_are_gamma_distributed(burstiness: float) -> None:
 
 @pytest.mark.parametrize("burstiness", [0, -1, float("inf"), float("nan")])
 def test_A6_08_burstiness_that_means_nothing_is_refused(burstiness: float) -> None:
-    with pytest.raises(ScenarioError, match=r"load\.burstiness: must be (greater than 0|a finite number)"):
+    with pytest.raises(ScenarioError, match=r"load\.burstiness: must be (greater than|a finite number)"):
         _schedule(arrivals="gamma", rate=50, burstiness=burstiness, requests=1)
 
 
