@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.calibration.kept import beyond
+from harness.damage import UNDAMAGED
 from harness.looks import NUM_LOOKS, confidence_at, place_of
 from harness.metrics import metric
 from harness.past_scenario import past_scenario
@@ -19,6 +20,7 @@ from reports.result import SCHEMA_VERSION, Looks, Result
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from harness.damage import Damage
     from harness.result_folder import Checkpoint, Manifest
     from harness.summary import Summary
     from harness.summary.snapshot import Snapshot
@@ -43,28 +45,32 @@ class Conclusion:
         self._tally = tally
         self._scenario = past_scenario(manifest.scenario)
 
-    def draw(self, checkpoint: Checkpoint, telemetry: Sequence[Line] = ()) -> tuple[Result, Snapshot]:
+    def draw(
+        self, checkpoint: Checkpoint, telemetry: Sequence[Line] = (), damage: Damage = UNDAMAGED
+    ) -> tuple[Result, Snapshot]:
         """The result, and the frozen numbers that it was drawn from.
 
         Args:
             checkpoint: How far the run came.
             telemetry: What the server said of itself meanwhile.
+            damage: What is wrong with the files that all this was read from.
         """
         manifest, scenario, tally = self._manifest, self._scenario, self._tally
+        known_health = None if damage.checkpoint_is_lost else checkpoint.health
         snapshot = tally.summarizer.snapshot(
-            ended_ns=checkpoint.elapsed_ns, interrupted=not checkpoint.is_whole, health=checkpoint.health
+            ended_ns=checkpoint.elapsed_ns, interrupted=not checkpoint.is_whole, health=known_health
         )
         summary = tally.summarizer.summary(snapshot, scenario.confidence)
         looks = self._looks(checkpoint)
         judgement = judge(
             tally.rules,
             snapshot,
-            checkpoint.health,
+            known_health,
             scenario.confidence if looks is None else looks.level,
             cause=tally.warm_up.cause,
             complete=checkpoint.stopped is None,
         )
-        judgement = judgement.invalid(*_end_causes(checkpoint))
+        judgement = judgement.invalid(*damage.causes, *_end_causes(checkpoint))
         server = self._server(checkpoint, telemetry)
         fields = summary.fields()
         notes = (*_end_notes(checkpoint), *self._warm_up_notes(), *manifest.notes, *summary.notes)

@@ -131,6 +131,23 @@ def read_journal(path: Path) -> Iterator[Record]:
         raise JournalError(f"{path}: cannot be read ({error.strerror}); give a run's folder") from error
 
 
+def is_torn(path: Path) -> bool:
+    """Whether a journal's last line is unfinished; False where there is no journal.
+
+    Raises:
+        JournalError: The file can't be read.
+    """
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - 1))
+            return file.read() not in (b"", b"\n")
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be read ({error.strerror}); give a run's folder") from error
+
+
 def _decoded(decoder: msgspec.json.Decoder[Record], line: bytes, place: str) -> Record:
     try:
         return decoder.decode(line)

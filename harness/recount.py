@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from harness.census import Census
 from harness.environment import num_cpus
 from harness.record import Record
 from harness.result_folder import ResultFolder
@@ -29,8 +30,17 @@ MIN_BYTES_EACH: Final = 16 * 1024 * 1024
 """A process takes a second to start: it must have more to do than that."""
 
 
-def recounted(folder: ResultFolder, manifest: Manifest, *, min_bytes_each: int = MIN_BYTES_EACH) -> Tally:
-    """What the requests in the journal of a run add up to.
+class _Share(msgspec.Struct, frozen=True):
+    """What a process found in its share of a journal, each part encoded."""
+
+    part: bytes
+    census: bytes
+
+
+def recounted(
+    folder: ResultFolder, manifest: Manifest, *, min_bytes_each: int = MIN_BYTES_EACH
+) -> tuple[Tally, Census]:
+    """What the requests in the journal of a run add up to, and which they are.
 
     Args:
         folder: The run's.
@@ -40,22 +50,22 @@ def recounted(folder: ResultFolder, manifest: Manifest, *, min_bytes_each: int =
     Raises:
         JournalError: It can't be read, or holds a line that is no record.
     """
-    tally = Tally(manifest)
-    for part in _parts(folder, min_bytes_each):
-        if part is None:  # let the one process say what is wrong, and where
+    tally, census = Tally(manifest), Census()
+    for share in _shares(folder, min_bytes_each):
+        if share is None or not census.joins(share[1]):  # let the one process say what is wrong, and where
             return _counted_here(folder, manifest)
-        tally.merge(part)
-    return tally if tally.summarizer.num_requests else _counted_here(folder, manifest)
+        tally.merge(share[0])
+    return (tally, census) if census.num_records else _counted_here(folder, manifest)
 
 
-def _counted_here(folder: ResultFolder, manifest: Manifest) -> Tally:
-    tally = Tally(manifest)
-    for record in read_records(folder.journal_path):
+def _counted_here(folder: ResultFolder, manifest: Manifest) -> tuple[Tally, Census]:
+    tally, census = Tally(manifest), Census()
+    for record in read_records(folder.journal_path, census):
         tally.add(record)
-    return tally
+    return tally, census
 
 
-def _parts(folder: ResultFolder, min_bytes_each: int) -> Iterator[Part | None]:
+def _shares(folder: ResultFolder, min_bytes_each: int) -> Iterator[tuple[Part, Census] | None]:
     """What each process counted, None for one that failed; nothing where one process is enough."""
     path = folder.journal_path
     size = path.stat().st_size if path.exists() else 0
@@ -67,10 +77,13 @@ def _parts(folder: ResultFolder, min_bytes_each: int) -> Iterator[Part | None]:
         yield from threads.map(lambda begin, end: _count(folder.path, begin, end), edges, edges[1:])
 
 
-def _count(folder: Path, begin: int, end: int) -> Part | None:
+def _count(folder: Path, begin: int, end: int) -> tuple[Part, Census] | None:
     command = [sys.executable, "-m", "harness.recount", str(folder), str(begin), str(end)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)  # noqa: S603 (our own program)
-    return Part.decode(done.stdout) if done.returncode == 0 else None
+    if done.returncode != 0:
+        return None
+    share = msgspec.msgpack.decode(done.stdout, type=_Share)
+    return Part.decode(share.part), Census.decode(share.census)
 
 
 def records_between(path: Path, begin: int, end: int) -> Iterator[Record]:
@@ -94,12 +107,15 @@ def records_between(path: Path, begin: int, end: int) -> Iterator[Record]:
 
 
 def main(folder: str, begin: str, end: str) -> None:
-    """Count a part of a journal; its ``Part`` goes to standard output."""
-    found = ResultFolder.open(Path(folder))
+    """Count a part of a journal; what it comes to goes to standard output."""
+    found, census = ResultFolder.open(Path(folder)), Census()
     tally = Tally(found.manifest())
-    for record in records_between(found.journal_path, int(begin), int(end)):
+    for record in census.each_once(records_between(found.journal_path, int(begin), int(end))):
         tally.add(record)
-    sys.stdout.buffer.write(tally.part().encode())
+    if census.num_repeated:
+        sys.exit("a request is there twice")
+    share = _Share(tally.part().encode(), census.encode())
+    sys.stdout.buffer.write(msgspec.msgpack.encode(share))
 
 
 if __name__ == "__main__":

@@ -83,6 +83,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
         started_ns: Monotonic time of the start, from which the journal's times count: by it they can be held
             against those of another process of the same machine. 0 before the start.
         lost_workers: What became of each worker process that did not come to its end.
+        num_records: Requests in the journal, once the run is over; None before, and in old folders.
     """
 
     elapsed_ns: int
@@ -94,6 +95,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     num_backoffs: int = 0
     started_ns: int = 0
     lost_workers: tuple[str, ...] = ()
+    num_records: int | None = None
 
     @property
     def is_whole(self) -> bool:

@@ -10,12 +10,15 @@ import dataclasses
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from harness import __version__, wire
 from harness.address import Address
 from harness.calibration.kept import with_calibration
 from harness.client import Client
 from harness.comparison.against_baseline import demand_comparable, judged_against, keep
 from harness.conclusion import Conclusion
+from harness.damage import UNDAMAGED, examined
 from harness.environment import environment
 from harness.errors import JournalError
 from harness.histogram_log import write_histograms
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from harness.comparison.side import Side
+    from harness.damage import Damage
     from harness.errors import HarnessError
     from harness.record import Record
     from harness.result_folder import Checkpoint
@@ -165,6 +169,8 @@ async def run(
             await at_end.enter_async_context(scraper.watching())
         observer = Observer(schedule, load.status, interruption)
         checkpoint, fault = await _send(load, observer, interruption, folder, progress)
+    if checkpoint.finished:
+        checkpoint = structs.replace(checkpoint, num_records=tally.summarizer.num_requests)
     return _conclude(folder, manifest, tally, checkpoint, reports, fault)
 
 
@@ -175,7 +181,9 @@ def report(folder: ResultFolder, reports: Collection[str] | None = None) -> Run:
         HarnessError: The folder can't be read or written.
     """
     manifest = folder.manifest()
-    return _conclude(folder, manifest, recounted(folder, manifest), folder.checkpoint(), reports)
+    tally, census = recounted(folder, manifest)
+    checkpoint, damage = examined(folder, census, tally.summarizer.ended_ns)
+    return _conclude(folder, manifest, tally, checkpoint, reports, damage=damage)
 
 
 async def _send(
@@ -221,13 +229,16 @@ def _conclude(
     checkpoint: Checkpoint,
     reports: Collection[str] | None,
     fault: HarnessError | None = None,
+    damage: Damage = UNDAMAGED,
 ) -> Run:
     tally.settle(read_records(folder.journal_path), checkpoint.decided)
-    result, snapshot = Conclusion(manifest, tally).draw(checkpoint, read_telemetry(folder.telemetry_path))
+    telemetry = read_telemetry(folder.telemetry_path)
+    result, snapshot = Conclusion(manifest, tally).draw(checkpoint, telemetry, damage)
     written: dict[str, Path] = {}
     try:
         result = judged_against(folder, manifest, result)
-        folder.save(checkpoint)
+        if not damage.checkpoint_is_lost:
+            folder.save(checkpoint)
         save(result, folder.result_path)
         write_histograms(snapshot, result, folder.histograms_path)
         written = formats.write_reports(result, folder.path, reports)

@@ -46,6 +46,8 @@ def command(result: Path, names: tuple[str, ...], format_name: str, output: Path
             path = folder / f"{name}{suffix}"
             num_rows = export(run, name, format_name, path)
             click.echo(f"wrote {path}: {num_rows:,} {'row' if num_rows == 1 else 'rows'}")
+        for fault in run.faults():
+            click.echo(f"tokenpace: warning: {fault}", err=True)
     except tables.TableError as error:
         fail(str(error))
     except OSError as error:

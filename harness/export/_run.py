@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+from harness.census import Census
+from harness.damage import examined
 from harness.warm_up import WarmUp
 from harness.workers.journals import read_records
 
@@ -30,6 +32,7 @@ class ExportedRun:
     def __init__(self, folder: ResultFolder) -> None:
         self.folder = folder
         self.manifest = folder.manifest()
+        self._census: Census | None = None
 
     @property
     def loop(self) -> str:
@@ -38,7 +41,15 @@ class ExportedRun:
 
     def records(self) -> Iterator[Record]:
         """Every request, in the order of their ends."""
-        return read_records(self.folder.journal_path)
+        census = Census()
+        yield from read_records(self.folder.journal_path, census)
+        self._census = census
+
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong with the files, where all requests have been read; one sentence each."""
+        if self._census is None:
+            return ()
+        return examined(self.folder, self._census, 0)[1].causes
 
     @functools.cached_property
     def window(self) -> Window:

@@ -146,6 +146,11 @@ class Summarizer:
         """Records taken so far."""
         return self._rows.num_requests
 
+    @property
+    def ended_ns(self) -> int:
+        """End of the last request so far; 0 for none."""
+        return self._ended_ns
+
     def add(self, record: Record) -> None:
         """Take one request."""
         inside = self._window.measures(record)

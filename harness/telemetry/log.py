@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TelemetryError(HarnessError):
-    """The file can't be read. The message names the line and the remedy."""
+    """The file can't be read. The message names the remedy."""
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True, tag="source", tag_field="kind"):
@@ -67,7 +67,17 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, tag="fault", tag_field="k
     message: str
 
 
-Line: TypeAlias = Source | Absent | Reading | Fault
+class Unreadable(msgspec.Struct, frozen=True, kw_only=True, tag="unreadable", tag_field="kind"):
+    """A line of the file is none of these.
+
+    Attributes:
+        message: Which, and why.
+    """
+
+    message: str
+
+
+Line: TypeAlias = Source | Absent | Reading | Fault | Unreadable
 
 
 class TelemetryLog:
@@ -123,7 +133,7 @@ def read_telemetry(path: Path) -> tuple[Line, ...]:
     """The lines of a file; none if there is no such file. An unfinished last line is passed over.
 
     Raises:
-        TelemetryError: It can't be read, or a line is none of these.
+        TelemetryError: It can't be read.
     """
     try:
         data = path.read_bytes()
@@ -133,12 +143,11 @@ def read_telemetry(path: Path) -> tuple[Line, ...]:
         raise TelemetryError(f"{path}: cannot be read ({error.strerror}); give a run's folder") from error
     decoder = msgspec.json.Decoder(Line)
     lines = data.split(b"\n")[:-1]
-    return tuple(_decoded(decoder, line, f"{path}: line {n}") for n, line in enumerate(lines, start=1))
+    return tuple(_decoded(decoder, line, f"{path.name}: line {n}") for n, line in enumerate(lines, start=1))
 
 
 def _decoded(decoder: msgspec.json.Decoder[Line], line: bytes, place: str) -> Line:
     try:
         return decoder.decode(line)
-    except msgspec.DecodeError as error:
-        remedy = "remove that line to read the rest"
-        raise TelemetryError(f"{place} is no line of telemetry ({error}); {remedy}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return Unreadable(message=f"{place} is none of telemetry ({error})")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from harness.telemetry.checks import MIN_LOOKS, BothSides, in_flight_checks, looks_in_run, total_checks
 from harness.telemetry.growth import counted, increase, mean_ns
-from harness.telemetry.log import Absent, Fault, Reading, Source
+from harness.telemetry.log import Absent, Fault, Reading, Source, Unreadable
 from reports.server_telemetry import CheckVerdict, CrossCheck, ServerPoint, ServerTelemetry
 
 if TYPE_CHECKING:
@@ -53,6 +53,10 @@ def server_telemetry(lines: Sequence[Line], both: BothSides, *, finished: bool) 
 def telemetry_notes(lines: Sequence[Line], server: ServerTelemetry | None) -> Iterator[str]:
     """What the reader of the whole result must know."""
     yield from (f"no figures of the server: {line.message}" for line in lines if isinstance(line, Absent))
+    damaged = [line for line in lines if isinstance(line, Unreadable)]
+    if damaged:
+        more = f", and {len(damaged) - 1} more" if damaged[1:] else ""
+        yield f"passed over: {damaged[0].message}{more}; the server's figures may lack something"
     faults = [line for line in lines if isinstance(line, Fault)]
     if faults:
         num = sum(isinstance(line, Reading | Fault) for line in lines)

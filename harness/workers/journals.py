@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from harness.census import Census
 from harness.errors import JournalError
 from harness.journal import read_journal
 
@@ -32,16 +33,21 @@ def workers_journals(journal_path: Path) -> list[Path]:
     return sorted((path for path, number in found.items() if number.isdigit()), key=lambda p: int(found[p]))
 
 
-def read_records(journal_path: Path) -> Iterator[Record]:
+def read_records(journal_path: Path, census: Census | None = None) -> Iterator[Record]:
     """All requests of a run in the order of their ends, from its journal or from those of its workers.
+
+    A request is there once, however often its line is.
+
+    Args:
+        journal_path: The journal of the run, even where there are only those of its workers.
+        census: Counts the lines; a new one by default.
 
     Raises:
         JournalError: They can't be read.
     """
     parts = [] if journal_path.exists() else workers_journals(journal_path)
-    if not parts:
-        return read_journal(journal_path)
-    return heapq.merge(*map(read_journal, parts), key=lambda record: (record.done_ns, record.index))
+    merged = heapq.merge(*map(read_journal, parts), key=lambda record: (record.done_ns, record.index))
+    return (census or Census()).each_once(merged if parts else read_journal(journal_path))
 
 
 def put_together(journal_path: Path) -> None:

@@ -69,8 +69,8 @@ def drawn(tally: Tally) -> bytes:
 
 def test_four_processes_give_what_one_gives_to_the_last_bit(folder: ResultFolder) -> None:
     manifest = folder.manifest()
-    alone = recounted(folder, manifest)
-    together = recounted(folder, manifest, min_bytes_each=1_000)
+    alone, _ = recounted(folder, manifest)
+    together, _ = recounted(folder, manifest, min_bytes_each=1_000)
     assert alone.summarizer.num_requests == together.summarizer.num_requests == 400
     assert drawn(alone) == drawn(together)
 
@@ -94,7 +94,7 @@ def test_every_line_falls_to_one_part_wherever_the_cuts_are(folder: ResultFolder
 def test_an_unfinished_last_line_is_passed_over(folder: ResultFolder) -> None:
     with folder.journal_path.open("ab") as journal:
         journal.write(b'{"index":400,"du')
-    assert recounted(folder, folder.manifest(), min_bytes_each=1_000).summarizer.num_requests == 400
+    assert recounted(folder, folder.manifest(), min_bytes_each=1_000)[0].summarizer.num_requests == 400
 
 
 def test_a_line_that_is_no_record_is_named(folder: ResultFolder) -> None:
@@ -107,4 +107,24 @@ def test_a_line_that_is_no_record_is_named(folder: ResultFolder) -> None:
 
 def test_an_empty_journal_is_no_fault(folder: ResultFolder) -> None:
     folder.journal_path.write_bytes(b"")
-    assert recounted(folder, folder.manifest(), min_bytes_each=1).summarizer.num_requests == 0
+    assert recounted(folder, folder.manifest(), min_bytes_each=1)[0].summarizer.num_requests == 0
+
+
+@pytest.mark.parametrize("min_bytes_each", [1_000, recount.MIN_BYTES_EACH])
+@pytest.mark.parametrize("again", [(399,), (0, 1, 2), tuple(range(400))])
+def test_a_request_is_counted_once_however_often_its_line_is_there(
+    folder: ResultFolder, again: tuple[int, ...], min_bytes_each: int
+) -> None:
+    whole, _ = recounted(folder, folder.manifest())
+    lines = folder.journal_path.read_bytes().splitlines(keepends=True)
+    folder.journal_path.write_bytes(b"".join(lines + [lines[i] for i in again]))
+    tally, census = recounted(folder, folder.manifest(), min_bytes_each=min_bytes_each)
+    assert drawn(tally) == drawn(whole)
+    assert (census.num_records, census.num_repeated) == (400, len(again))
+
+
+def test_one_line_twice_within_a_process_s_share(folder: ResultFolder) -> None:
+    lines = folder.journal_path.read_bytes().splitlines(keepends=True)
+    folder.journal_path.write_bytes(b"".join(lines[:10] + lines[9:]))
+    _, census = recounted(folder, folder.manifest(), min_bytes_each=1_000)
+    assert (census.num_records, census.num_repeated) == (400, 1)

@@ -12,8 +12,9 @@ from support.replay_server import Ending, Replay, ReplayServer, whole
 from harness.target import Target
 from harness.telemetry import page as pages
 from harness.telemetry.figures import Figures
-from harness.telemetry.log import Absent, Fault, Line, Reading, Source, TelemetryError, read_telemetry
+from harness.telemetry.log import Absent, Fault, Line, Reading, Source, Unreadable, read_telemetry
 from harness.telemetry.scraper import Scraper
+from harness.telemetry.summary import telemetry_notes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,6 +106,16 @@ def test_an_unfinished_line_is_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text('{"kind":"absent","message":"x"}\n{"kind":"rea')
     assert read_telemetry(path) == (Absent(message="x"),)
-    path.write_text('{"kind":"absent"}\n')
-    with pytest.raises(TelemetryError, match="line 1 is no line of telemetry"):
-        read_telemetry(path)
+
+
+@pytest.mark.parametrize("bad", [b'{"kind":"absent"}', b"{", b"\xff\xfe", b"", b"[" * 100_000])
+def test_a_bad_line_is_passed_over_with_a_note(tmp_path: Path, bad: bytes) -> None:
+    path = tmp_path / "t.jsonl"
+    good = b'{"kind":"fault","at_ns":%d,"message":"x"}\n'
+    path.write_bytes(good % 1 + bad + b"\n" + good % 2)
+    first, damaged, last = read_telemetry(path)
+    assert (first, last) == (Fault(at_ns=1, message="x"), Fault(at_ns=2, message="x"))
+    assert isinstance(damaged, Unreadable)
+    assert damaged.message.startswith("t.jsonl: line 2 is none of telemetry")
+    note = next(telemetry_notes((first, damaged, last), None))
+    assert note.startswith(f"passed over: {damaged.message}")

@@ -1,0 +1,165 @@
+"""A result made again from damaged files says what is wrong with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from harness.census import Census
+from harness.cli import cli
+from harness.client_health import HealthProbe
+from harness.drivers import LoadFacts
+from harness.result_folder import Checkpoint, Manifest, ResultFolder
+from harness.run import report
+from harness.window import Window
+from reports.result import Verdict
+from scenarios.scenario import scenario_from
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import MakeRecord
+
+NUM = 60
+SCENARIO = {
+    "schema": 1,
+    "name": "x",
+    "load": {"arrivals": "constant", "rate": 10, "requests": NUM},
+    "prompts": {"source": "text", "text": ["one"]},
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, make_record: MakeRecord) -> ResultFolder:
+    """Of a run that came to its end."""
+    made = ResultFolder.create(tmp_path / "run", "x")
+    manifest = Manifest(
+        tool_version="9",
+        scenario=scenario_from(SCENARIO).to_mapping(),
+        base_url="http://127.0.0.1:1/v1",
+        model="m",
+        started_at="2026-11-30T10:00:00+00:00",
+        loop="open",
+        capped=False,
+        window=Window(),
+    )
+    made.save(manifest)
+    records = [make_record(i, due=100 * i) for i in range(NUM)]
+    made.journal_path.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in records))
+    health = HealthProbe().report(LoadFacts(), is_open=True)
+    made.save(
+        Checkpoint(elapsed_ns=6_100_000_000, finished=True, interrupted=None, health=health, num_records=NUM)
+    )
+    return made
+
+
+def without_count(folder: ResultFolder) -> None:
+    """As an older tokenpace left it."""
+    folder.save(msgspec.structs.replace(folder.checkpoint(), num_records=None))
+
+
+def cut_last_line(journal: bytes) -> bytes:
+    return journal[:-20]
+
+
+def without_a_line(journal: bytes) -> bytes:
+    lines = journal.splitlines(keepends=True)
+    return b"".join(lines[:30] + lines[31:])
+
+
+def with_five_again(journal: bytes) -> bytes:
+    return journal + b"".join(journal.splitlines(keepends=True)[:5])
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_whole_folder_has_no_cause(folder: ResultFolder, counted: bool) -> None:
+    if not counted:
+        without_count(folder)
+    result = report(folder, ()).result
+    assert (result.verdict, result.causes, result.num_requests) == (None, (), NUM)
+
+
+@pytest.mark.parametrize(
+    ("change", "left", "cause"),
+    [
+        (cut_last_line, NUM - 1, f"the journal holds {NUM - 1} requests where the run wrote {NUM}"),
+        (without_a_line, NUM - 1, f"the journal holds {NUM - 1} requests where the run wrote {NUM}"),
+        (lambda _: b"", 0, f"the journal holds 0 requests where the run wrote {NUM}"),
+        (with_five_again, NUM, "the journal holds 5 more lines of requests that it has already"),
+    ],
+)
+def test_a_journal_that_was_changed_makes_a_run_invalid(
+    folder: ResultFolder, change: Callable[[bytes], bytes], left: int, cause: str
+) -> None:
+    folder.journal_path.write_bytes(change(folder.journal_path.read_bytes()))
+    result = report(folder, ()).result
+    assert result.verdict is Verdict.INVALID
+    assert result.num_requests == left
+    assert cause in "; ".join(result.causes)
+
+
+@pytest.mark.parametrize(
+    ("change", "cause"), [(cut_last_line, "is cut off"), (with_five_again, "5 more lines")]
+)
+def test_an_old_folder_shows_what_can_be_seen_without_a_count(
+    folder: ResultFolder, change: Callable[[bytes], bytes], cause: str
+) -> None:
+    without_count(folder)
+    folder.journal_path.write_bytes(change(folder.journal_path.read_bytes()))
+    result = report(folder, ()).result
+    assert result.verdict is Verdict.INVALID
+    assert cause in result.causes[0]
+
+
+@pytest.mark.parametrize("text", [None, b"", b"{", b"\xff", b"[1]"])
+def test_without_a_checkpoint_a_run_is_one_that_was_broken_off(
+    folder: ResultFolder, text: bytes | None
+) -> None:
+    if text is None:
+        folder.checkpoint_path.unlink()
+    else:
+        folder.checkpoint_path.write_bytes(text)
+    done = report(folder, ())
+    result = done.result
+    assert (result.verdict, result.num_requests) == (Verdict.INVALID, NUM)
+    assert "checkpoint.json" in result.causes[0]
+    assert "broken off" in result.causes[1]
+    assert result.duration_s == pytest.approx(6.03)
+    assert all(metric.client_error_p99 is None for metric in result.metrics)
+    assert done.fault is None
+    assert (folder.checkpoint_path.read_bytes() if folder.checkpoint_path.exists() else None) == text
+
+
+def test_a_bad_line_of_telemetry_is_a_note(folder: ResultFolder) -> None:
+    folder.telemetry_path.write_bytes(b"nonsense\n")
+    result = report(folder, ()).result
+    assert result.causes == ()
+    assert any("telemetry.jsonl: line 1" in note for note in result.notes)
+
+
+@pytest.mark.parametrize(("change", "num_rows"), [(cut_last_line, NUM - 1), (with_five_again, NUM)])
+def test_an_export_says_what_is_wrong_with_its_journal(
+    folder: ResultFolder, change: Callable[[bytes], bytes], num_rows: int
+) -> None:
+    whole = CliRunner().invoke(cli, ["export", str(folder.path)])
+    assert (whole.exit_code, whole.stderr) == (0, "")
+    folder.journal_path.write_bytes(change(folder.journal_path.read_bytes()))
+    done = CliRunner().invoke(cli, ["export", str(folder.path)])
+    assert f"{num_rows} rows" in done.stdout
+    assert "tokenpace: warning: the " in done.stderr
+
+
+def test_a_census_is_bounded_whatever_the_indexes_are() -> None:
+    census = Census()
+    odd = [0, 1, 4095, 4096, 10**17, -1, -5000]
+    assert [census.is_new(index) for index in odd * 2] == [True] * 7 + [False] * 7
+    other = Census.decode(census.encode())
+    assert not other.joins(census)
+    assert other.is_new(7)
+    fresh = Census()
+    assert fresh.joins(other)
+    assert (fresh.num_records, fresh.num_repeated, fresh.is_new(10**17)) == (8, 7, False)
