@@ -8,12 +8,13 @@ chances of the three verdicts at a load are those of an ordered probit model who
     d = slope * sqrt(n) * log(capacity / load)
     P(PASS) = Phi(d - z)        P(FAIL) = Phi(-d - z)        P(INCONCLUSIVE) = the rest
 
-Two numbers are unknown. The capacity is held to be anywhere on the logarithmic scale, the slope to have any
-size from that of a queue whose requests hang together to that of a cliff. Both are laid out on a grid, so
-nothing has to converge, and the slope is summed out. What remains is the belief about the capacity. Its
-median is the best place for the next probe (probabilistic bisection: Horstein 1963; Waeber, Frazier and
-Henderson 2013), its central part is the interval. An undecided probe says that the capacity isn't far, and
-nothing of which side it is on.
+Three numbers are unknown. The capacity is held to be anywhere on the logarithmic scale, the slope to have any
+size from that of a queue whose requests hang together to that of a cliff; and verdicts may be shyer than
+they say, with thresholds up to 2.25 times as large, since what they make up for dependent requests is on the
+safe side. All are laid out on a grid, so nothing has to converge, and slope and shyness are summed out.
+What remains is the belief about the capacity. Its median is the best place for the next probe
+(probabilistic bisection: Horstein 1963; Waeber, Frazier and Henderson 2013), its central part is the
+interval. An undecided probe says that the capacity isn't far, and nothing of which side it is on.
 
 A verdict may be wrong for reasons that no statistics know of, such as a backup that ran on the server. Each
 is taken to be such with a chance of 2 %, so that one freak is outvoted by what follows.
@@ -38,8 +39,9 @@ if TYPE_CHECKING:
 
 _FREAK: Final = 0.02
 _LEAST_WORTH: Final = 30
-_SLOPES: Final = np.geomspace(0.05, 50.0, 21)
-_POINTS: Final = 1_001
+_SLOPES: Final = np.geomspace(0.05, 50.0, 17)
+_SHYNESS: Final = np.array([1.0, 1.5, 2.25])
+_POINTS: Final = 801
 _ROOM: Final = math.log(4.0)
 
 
@@ -55,12 +57,13 @@ class Belief:
         told = [probe for probe in probes if tells(probe)]
         loads = np.log([probe.load for probe in told])
         self._at = np.linspace(loads.min() - _ROOM, loads.max() + _ROOM, _POINTS)
-        threshold = float(ndtri(confidence))
-        log_likelihood = np.zeros((_SLOPES.size, _POINTS))
+        thresholds = float(ndtri(confidence)) * _SHYNESS
+        log_likelihood = np.zeros((_SHYNESS.size, _SLOPES.size, _POINTS))
         for probe, load in zip(told, loads, strict=True):
             steep = _SLOPES[:, None] * math.sqrt(max(1.0, probe.worth))
-            log_likelihood += np.log(_chance(probe.verdict, steep * (self._at - load), threshold))
-        weights = np.exp(log_likelihood - log_likelihood.max()).sum(axis=0)
+            chance = _chance(probe.verdict, steep * (self._at - load), thresholds[:, None, None])
+            log_likelihood += np.log(chance)
+        weights = np.exp(log_likelihood - log_likelihood.max()).sum(axis=(0, 1))
         self._below = np.cumsum(weights) / weights.sum()
 
     def quantile(self, q: float) -> float:
@@ -83,7 +86,7 @@ def tells(probe: Probe) -> bool:
     return probe.verdict is not Verdict.INVALID
 
 
-def _chance(verdict: Verdict, distance: FloatArray, threshold: float) -> FloatArray:
+def _chance(verdict: Verdict, distance: FloatArray, threshold: FloatArray) -> FloatArray:
     passes, fails = ndtr(distance - threshold), ndtr(-distance - threshold)
     chances = {Verdict.PASS: passes, Verdict.FAIL: fails, Verdict.INCONCLUSIVE: 1 - passes - fails}
     return np.asarray((1 - _FREAK) * chances[verdict] + _FREAK / 3, np.float64)

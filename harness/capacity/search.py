@@ -177,7 +177,9 @@ class Search:
             if longer is not None:
                 return Step(last.load, longer)
         if self.least_fail is None or self.best_pass is None:
-            return Step(self._limits.fitting(self._further()), 1.0)
+            load = self._limits.fitting(self._further())
+            length = last.length if last.verdict is Verdict.INCONCLUSIVE else 1.0
+            return Step(load, min(MAX_LENGTH, length * _LONGER[0]) if load == last.load else length)
         return self._between()
 
     def _num_undecided(self, load: float) -> int:
@@ -195,7 +197,8 @@ class Search:
         """Beyond all that was tried, but not where probes were invalid."""
         tried = self._loads(Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE)
         ceiling = min(self._loads(Verdict.INVALID), default=math.inf)
-        if self.least_fail is None:
+        seems_too_much = self.best_pass is None and self._probes[-1].seems_missed
+        if self.least_fail is None and not seems_too_much:
             highest = max(tried)
             return math.sqrt(highest * ceiling) if ceiling < highest * GROWTH else highest * GROWTH
         return min(tried) / GROWTH
