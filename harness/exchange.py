@@ -151,6 +151,7 @@ class Exchange(Timeline):
             usage_tokens=usage.completion_tokens,
             cached_tokens=usage.cached_tokens,
             reasoning_tokens=usage.reasoning_tokens,
+            usage_left_out=answer.has_odd_usage,
             connect_ns=self.connect_ns,
             streamed=answer.streamed,
             expected_tokens=expected,

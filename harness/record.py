@@ -84,6 +84,9 @@ class Record(msgspec.Struct, kw_only=True, dict=True):
         usage_tokens: What the server's usage said, None without usage.
         cached_tokens: Prompt tokens served from the prefix cache, as the server said.
         reasoning_tokens: Part of ``output_tokens`` spent on reasoning, as the server said.
+        usage_left_out: True where the server's usage was no count of tokens.
+        num_resends: How often it was sent again because the server had closed the kept-alive connection.
+        body_left_open: True where the stream ended and its HTTP body didn't, so that the connection was closed.
         connect_ns: Time spent on a new connection (TCP and TLS), 0 on a reused one.
         streamed: False when the server answered in one piece.
         expected_tokens: ``max_tokens`` when ``ignore_eos`` was asked for, else None.
@@ -119,6 +122,9 @@ class Record(msgspec.Struct, kw_only=True, dict=True):
     usage_tokens: int | None = None
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
+    usage_left_out: bool = False
+    num_resends: int = 0
+    body_left_open: bool = False
     connect_ns: int = 0
     streamed: bool = True
     expected_tokens: int | None = None

@@ -58,6 +58,7 @@ class Delta(msgspec.Struct, gc=False):
         num_tokens: Exact number of tokens by token ids or log-probabilities, None where neither came.
         has_token_ids: True where ``num_tokens`` is a count of token ids.
         usage: The server's count so far.
+        has_odd_usage: True where what it said of its usage is no count of tokens.
         finish_reason: Set by the event that ends a choice.
         error: The server's message, if the event reports a failure.
         has_choices: True where it holds at least one choice, or whatever the endpoint answers with.
@@ -69,6 +70,7 @@ class Delta(msgspec.Struct, gc=False):
     num_tokens: int | None = None
     has_token_ids: bool = False
     usage: Usage | None = None
+    has_odd_usage: bool = False
     finish_reason: str | None = None
     error: str | None = None
     has_choices: bool = False

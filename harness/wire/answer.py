@@ -6,6 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, cast
 
 from harness.wire import Kind
+from harness.wire.finish_reason import worse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +25,9 @@ class Answer:
 
     Attributes:
         chunk_ns: Arrival of each token-bearing event.
-        usage: The last usage seen.
-        finish_reason: As the server said.
+        usage: The last usage seen; None where that is no count of tokens.
+        has_odd_usage: True in that case.
+        finish_reason: As the server said; one that means a failure isn't taken back by another choice's.
         done_ns: When ``[DONE]`` or the event that is the last by its form came, None if neither has.
         error: The server's message, if it reported a failure in its answer.
         fault: What is wrong with the form of the answer: sub-class and message.
@@ -38,6 +40,7 @@ class Answer:
     def __init__(self, keep_text: bool, asked_stream: bool = True) -> None:
         self.chunk_ns: list[int] = []
         self.usage: Usage | None = None
+        self.has_odd_usage = False
         self.finish_reason: str | None = None
         self.done_ns: int | None = None
         self.error: str | None = None
@@ -63,10 +66,10 @@ class Answer:
             self._take_tokens(stamp_ns, delta, delta.kind)
         if delta.has_choices:
             self.has_choices = True
-        if delta.usage is not None:
-            self.usage = delta.usage
+        if delta.usage is not None or delta.has_odd_usage:
+            self.usage, self.has_odd_usage = delta.usage, delta.has_odd_usage
         if delta.finish_reason is not None:
-            self.finish_reason = delta.finish_reason
+            self.finish_reason = worse(self.finish_reason, delta.finish_reason)
         if delta.error is not None and self.error is None:
             self.error = delta.error
         if delta.is_last and self.streamed:

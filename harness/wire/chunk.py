@@ -15,6 +15,8 @@ import msgspec
 from harness.wire import Delta, Kind, Usage, WireError
 from harness.wire.alike import texts_of_alike
 from harness.wire.error_text import error_text
+from harness.wire.finish_reason import worse
+from harness.wire.reading import FAULTS, NOT_READ, Count, Reader
 
 
 class _Function(msgspec.Struct, gc=False):
@@ -50,19 +52,19 @@ class _Choice(msgspec.Struct, gc=False):
 
 
 class _PromptDetails(msgspec.Struct, gc=False):
-    cached_tokens: int | None = None
+    cached_tokens: Count | None = None
 
 
 class _CompletionDetails(msgspec.Struct, gc=False):
-    reasoning_tokens: int | None = None
+    reasoning_tokens: Count | None = None
 
 
 class _Usage(msgspec.Struct, gc=False):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
     prompt_tokens_details: _PromptDetails | None = None
     completion_tokens_details: _CompletionDetails | None = None
-    reasoning_tokens: int | None = None
+    reasoning_tokens: Count | None = None
 
 
 class _Chunk(msgspec.Struct, gc=False):
@@ -72,7 +74,12 @@ class _Chunk(msgspec.Struct, gc=False):
     object: Any = None
 
 
-_decoder = msgspec.json.Decoder(_Chunk)
+class _ChunkWithoutUsage(_Chunk):
+    usage: _Usage | None = msgspec.field(default=None, name=NOT_READ)
+
+
+_reader: Reader[_Chunk] = Reader(_Chunk, _ChunkWithoutUsage)
+_decoder = _reader.decoder
 
 
 def decode(data: bytes) -> Delta:
@@ -81,11 +88,10 @@ def decode(data: bytes) -> Delta:
     Raises:
         WireError: It is no JSON object of this form.
     """
-    try:
-        chunk = _decoder.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        chunk = _decode_replaced(data, error)
-    return _whole(chunk, data)
+    chunk, has_odd_usage = _reader.read(data)
+    delta = _whole(chunk, data)
+    delta.has_odd_usage = has_odd_usage
+    return delta
 
 
 def decode_many(events: list[bytes]) -> list[Delta | str]:
@@ -103,7 +109,7 @@ def decode_many(events: list[bytes]) -> list[Delta | str]:
 def _parse_many(events: list[bytes]) -> list[Delta | str]:
     try:
         chunks = _decoder.decode_lines(b"\n".join(events))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except FAULTS as error:
         raise WireError(str(error)) from error
     if len(chunks) != len(events):  # no line can hold more than one value, so each holds a whole one
         raise WireError("an event without data, or with a part of a value")
@@ -114,7 +120,7 @@ def _text_of(data: bytes) -> str | None:
     """The text of an event that bears text of the answer and nothing else; None for any other."""
     try:
         return _plain_text(_decoder.decode(data))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except FAULTS:
         return None
 
 
@@ -139,21 +145,9 @@ def _whole(chunk: _Chunk, data: bytes) -> Delta:
     for choice in chunk.choices or ():
         delta.has_choices = True
         if choice.finish_reason:
-            delta.finish_reason = choice.finish_reason
+            delta.finish_reason = worse(delta.finish_reason, choice.finish_reason)
         _take_tokens(delta, choice)
     return delta
-
-
-def _decode_replaced(data: bytes, error: Exception) -> _Chunk:
-    """Invalid UTF-8 is read with replacement characters, as the standard says; anything else is a fault."""
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        try:
-            return _decoder.decode(data.decode(errors="replace"))
-        except (msgspec.DecodeError, RecursionError) as second:
-            error = second
-    raise WireError(f"{error}: {error_text(data)}") from error
 
 
 def _take_tokens(delta: Delta, choice: _Choice) -> None:

@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+import re
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import msgspec
 
 from harness.errors import EndpointError
-from harness.wire import Delta, Endpoint, Usage, WireError
+from harness.wire import Delta, Endpoint, Usage
 from harness.wire.error_text import error_text
+from harness.wire.reading import NOT_READ, Count, Reader
 
 if TYPE_CHECKING:
     from scenarios.request import Arrival
 
 _UNKNOWN_HERE = ("max_tokens", "min_tokens", "ignore_eos")
+_NO_VECTOR: Final = re.compile(rb'null|""|\[\s*(?:\]|null\b)')
+"""How an embedding begins that is none: no numbers, or null where numbers should be."""
 _encoder = msgspec.json.Encoder()
 
 
 class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
+    prompt_tokens: Count | None = None
+
+
+class _Item(msgspec.Struct):
+    embedding: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class _Reply(msgspec.Struct):
-    data: list[msgspec.Raw] | None = None
+    data: list[_Item] | None = None
     usage: _Usage | None = None
     error: Any = None
     object: Any = None
 
 
-_decoder = msgspec.json.Decoder(_Reply)
+class _ReplyWithoutUsage(_Reply):
+    usage: _Usage | None = msgspec.field(default=None, name=NOT_READ)
+
+
+_reader: Reader[_Reply] = Reader(_Reply, _ReplyWithoutUsage)
 
 
 class Wire(Endpoint):
@@ -48,12 +60,14 @@ class Wire(Endpoint):
 
     def decode(self, data: bytes) -> Delta:
         """See ``Endpoint``."""
-        try:
-            reply = _decoder.decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise WireError(f"{error}: {error_text(data)}") from error
+        reply, has_odd_usage = _reader.read(data)
         return Delta(
             usage=None if reply.usage is None else Usage(prompt_tokens=reply.usage.prompt_tokens),
             error=error_text(data) if reply.error or reply.object == "error" else None,
-            has_choices=bool(reply.data),
+            has_odd_usage=has_odd_usage,
+            has_choices=_has_vectors(reply.data or []),
         )
+
+
+def _has_vectors(data: list[_Item]) -> bool:
+    return bool(data) and not any(_NO_VECTOR.match(item.embedding) for item in data)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from harness.record import Outcome
 from harness.timeline import End
+from harness.wire.finish_reason import FAILURES
 
 if TYPE_CHECKING:
     from harness.timeline import Timeline
@@ -55,6 +56,8 @@ def find(timeline: Timeline, answer: Answer, num_exact: int | None, expected: in
         return _reported_error(answer)
     if answer.fault is not None:
         return Finding(Outcome.BAD_RESPONSE, *answer.fault)
+    if answer.finish_reason in FAILURES:
+        return _given_up(answer, answer.finish_reason)
     ended_well = answer.done_ns is not None and answer.finish_reason is not None
     if timeline.end in _WIRE_FAILURES and not ended_well:
         return Finding(_WIRE_FAILURES[timeline.end], timeline.detail, timeline.message)
@@ -74,6 +77,11 @@ def _reported_error(answer: Answer) -> Finding:
     if answer.streamed:
         return Finding(Outcome.STREAM_ERROR, "", answer.error or "")
     return Finding(Outcome.BAD_RESPONSE, "error_object", answer.error or "")
+
+
+def _given_up(answer: Answer, reason: str) -> Finding:
+    message = f"the server ended the answer with finish_reason {reason!r}"
+    return Finding(Outcome.STREAM_ERROR if answer.streamed else Outcome.BAD_RESPONSE, reason, message)
 
 
 def _by_content(timeline: Timeline, answer: Answer) -> Finding | None:

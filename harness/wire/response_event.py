@@ -2,7 +2,8 @@
 
 Tokens come in events whose type ends in ``.delta``; a tool's name comes when its output item is added. The
 ``.done`` events say again what was said and bear nothing. ``response.completed``, ``.incomplete`` and
-``.failed`` are the last of a stream and hold the usage; there is no ``[DONE]``, though some servers add one.
+``.failed`` are the last of a stream and hold the usage, and so is the ``.cancelled`` of servers that have it;
+there is no ``[DONE]``, though some servers add one.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from typing import Any, Final
 
 import msgspec
 
-from harness.wire import Delta, Kind, Usage, WireError
+from harness.wire import Delta, Kind, Usage
 from harness.wire.error_text import error_text
+from harness.wire.reading import NOT_READ, Count, Reader
 
 _KINDS: Final = {
     "response.output_text.delta": Kind.ANSWER,
@@ -24,20 +26,21 @@ _KINDS: Final = {
     "response.mcp_call_arguments.delta": Kind.TOOL,
     "response.code_interpreter_call_code.delta": Kind.TOOL,
 }
+_LAST: Final = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
 _FINISH_REASONS: Final = {"max_output_tokens": "length", None: "incomplete"}
 
 
 class _InputDetails(msgspec.Struct):
-    cached_tokens: int | None = None
+    cached_tokens: Count | None = None
 
 
 class _OutputDetails(msgspec.Struct):
-    reasoning_tokens: int | None = None
+    reasoning_tokens: Count | None = None
 
 
 class _Usage(msgspec.Struct):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
     input_tokens_details: _InputDetails | None = None
     output_tokens_details: _OutputDetails | None = None
 
@@ -75,7 +78,16 @@ class _Event(_Response):
     object: Any = None
 
 
-_decoder = msgspec.json.Decoder(_Event)
+class _ResponseWithoutUsage(_Response):
+    usage: _Usage | None = msgspec.field(default=None, name=NOT_READ)
+
+
+class _EventWithoutUsage(_Event):
+    usage: _Usage | None = msgspec.field(default=None, name=NOT_READ)
+    response: _ResponseWithoutUsage | None = None
+
+
+_reader: Reader[_Event] = Reader(_Event, _EventWithoutUsage)
 
 
 def decode(data: bytes) -> Delta:
@@ -84,10 +96,13 @@ def decode(data: bytes) -> Delta:
     Raises:
         WireError: It is no JSON object of this form.
     """
-    try:
-        event = _decoder.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        event = _decode_replaced(data, error)
+    event, has_odd_usage = _reader.read(data)
+    delta = _borne(event, data)
+    delta.has_odd_usage = has_odd_usage
+    return delta
+
+
+def _borne(event: _Event, data: bytes) -> Delta:
     kind = _KINDS.get(event.type or "")
     if kind is not None and isinstance(event.delta, str):
         return _tokens(kind, event.delta, event.logprobs)
@@ -98,18 +113,6 @@ def decode(data: bytes) -> Delta:
     if event.object == "response":
         return _reply(event)
     return Delta() if event.response is None else _state(event.type, event.response)
-
-
-def _decode_replaced(data: bytes, error: Exception) -> _Event:
-    """Invalid UTF-8 is read with replacement characters, as the standard says; anything else is a fault."""
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        try:
-            return _decoder.decode(data.decode(errors="replace"))
-        except (msgspec.DecodeError, RecursionError) as second:
-            error = second
-    raise WireError(f"{error}: {error_text(data)}") from error
 
 
 def _tokens(kind: Kind, text: str, logprobs: list[msgspec.Raw] | None) -> Delta:
@@ -127,7 +130,7 @@ def _added(item: _Item | None) -> Delta:
 def _state(event_type: str | None, response: _Response) -> Delta:
     """What the response as a whole says: its usage always, how it ended in the last event of a stream."""
     delta = Delta(usage=None if response.usage is None else _usage(response.usage))
-    if event_type in ("response.completed", "response.incomplete", "response.failed"):
+    if event_type in _LAST:
         delta.is_last = delta.has_choices = True
         _end(delta, response, event_type.removeprefix("response."))
     return delta
