@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import yaml
 
 from scenarios.errors import ScenarioError
+from scenarios.yaml_numbers import FLOAT, INT, Loader, misread
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +85,7 @@ def parse_yaml(text: str, name: str, lines: dict[Key, int]) -> dict[str, Any]:
         ScenarioError: Not YAML, not a mapping, or a key stands twice in one mapping.
     """
     try:
-        loader = yaml.SafeLoader(text)
+        loader = Loader(text)
         node = loader.get_single_node()
         if not isinstance(node, yaml.MappingNode):
             raise ScenarioError(f"{name}: holds no scenario; write keys such as load: and prompts:")
@@ -99,6 +100,7 @@ def _note_lines(node: yaml.Node, key: Key, name: str, lines: dict[Key, int], see
     if id(node) in seen:  # an alias: its lines are those of the anchor
         return
     seen.add(id(node))
+    _check_number(node, key, name)
     if isinstance(node, yaml.SequenceNode):
         for index, each in enumerate(node.value):
             lines[*key, index] = each.start_mark.line + 1
@@ -111,6 +113,14 @@ def _note_lines(node: yaml.Node, key: Key, name: str, lines: dict[Key, int], see
                 raise ScenarioError(f"{name}:{line}: {dotted(child)}: already set in line {lines[child]}")
             lines[child] = line
             _note_lines(value_node, child, name, lines, seen)
+
+
+def _check_number(node: yaml.Node, key: Key, name: str) -> None:
+    """Refuse a number that YAML reads as another; one that is a tag is a word, as it was written."""
+    if key[:1] == ("tags",) and node.tag in (INT, FLOAT):
+        node.tag = "tag:yaml.org,2002:str"
+    if (hint := misread(node)) is not None:
+        raise ScenarioError(f"{name}:{node.start_mark.line + 1}: {dotted(key)}: {hint}")
 
 
 def _plain_key(node: yaml.Node, parent: Key, name: str) -> str:

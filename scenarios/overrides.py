@@ -9,6 +9,7 @@ import yaml
 
 from scenarios.documents import YAML_ERRORS
 from scenarios.errors import ScenarioError
+from scenarios.yaml_numbers import Loader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,7 @@ def override(document: Document, overrides: Mapping[str, str]) -> Document:
     """
     data = copy.deepcopy(document.data)
     for name, text in overrides.items():
-        _put(data, name, _value(text))
+        _put(data, name, _value(name, text))
     return document._replace(data=data, overridden=frozenset(tuple(name.split(".")) for name in overrides))
 
 
@@ -48,8 +49,12 @@ def _put(data: dict[str, Any], name: str, value: object) -> None:
         data[last] = value
 
 
-def _value(text: str) -> object:
+def _value(name: str, text: str) -> object:
     try:
-        return yaml.safe_load(text)
+        value = yaml.load(text, Loader)  # noqa: S506 (a safe loader by descent)
+    except ScenarioError as error:
+        raise ScenarioError(f"--set {name}: {error}") from error
     except YAML_ERRORS:  # such as "> 0.9", which YAML takes for the head of a block
         return text
+    is_word = name.startswith("tags.") and isinstance(value, int | float) and not isinstance(value, bool)
+    return text.strip() if is_word else value

@@ -11,6 +11,8 @@ import yaml
 from harness.errors import HarnessError
 from reports.sweep.table import Axis
 from scenarios.documents import YAML_ERRORS
+from scenarios.errors import ScenarioError
+from scenarios.yaml_numbers import Loader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,7 +63,9 @@ def parse_axis(key: str, text: str) -> Axis:
         SweepError: There are no values, or one is there twice.
     """
     try:
-        values = yaml.safe_load(f"[{text}]")
+        values = yaml.load(f"[{text}]", Loader)  # noqa: S506 (a safe loader by descent)
+    except ScenarioError as error:
+        raise SweepError(f"--over {key}: {error}") from error
     except YAML_ERRORS as error:
         raise SweepError(f"--over {key}={text}: no list of values; write {key}=1,2,4") from error
     if not values:

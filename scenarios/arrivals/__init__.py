@@ -101,6 +101,11 @@ class Arrivals(Section, ABC):
         """Requests in flight at most; None for no cap."""
         return None
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the report must know about the times."""
+        return ()
+
     @model_validator(mode="after")
     def _check_limits(self) -> Arrivals:
         if self.duration == 0:
@@ -159,7 +164,7 @@ class Arrivals(Section, ABC):
             cooldown_ns=self.cooldown,
             grace_ns=self.grace,
             stop=_limits(self.stop),
-            notes=notes,
+            notes=tuple(dict.fromkeys((*self.notes, *notes))),
         )
 
 

@@ -26,7 +26,7 @@ class Closed(Arrivals):
     """A request is due when its slot becomes free: a slow server is asked less.
 
     Attributes:
-        concurrency: Number of slots.
+        concurrency: Number of slots. No more are opened than there are requests.
         ramp: Time over which the slots are opened one after the other, so that the first prompts don't
             all meet in one burst.
     """
@@ -56,6 +56,14 @@ class Closed(Arrivals):
         return itertools.repeat(None)
 
     def plan(self, arrivals: Iterator[Arrival], num_requests: int | None, notes: tuple[str, ...]) -> Schedule:
-        """The schedule of ``arrivals`` under these limits, with its slots."""
+        """The schedule of ``arrivals`` under these limits, with its slots.
+
+        Slots that would have no request are left out; the others open when they would have.
+        """
+        num_slots = min(self.concurrency, num_requests or self.concurrency)
+        if num_slots < self.concurrency:
+            few = f"{num_slots} slots are opened, as many as there are requests"
+            notes = (*notes, f"concurrency {self.concurrency}, of which {few}")
         schedule = super().plan(arrivals, num_requests, notes)
-        return structs.replace(schedule, concurrency=self.concurrency, ramp_ns=self.ramp)
+        ramp_ns = self.ramp * num_slots // self.concurrency
+        return structs.replace(schedule, concurrency=num_slots, ramp_ns=ramp_ns)

@@ -145,3 +145,13 @@ def test_a_faulty_stage_does_not_make_the_list_empty(stage: dict[str, Any], faul
 def test_a_list_that_is_empty_is_called_so() -> None:
     with pytest.raises(ScenarioError, match=r"load\.stages: must not be empty, not \[\]"):
         _scenario({"arrivals": "stages", "stages": []})
+
+
+def test_no_more_slots_are_opened_than_there_are_requests() -> None:
+    """And those that are open when they would have among the others."""
+    schedule = _scenario(CLOSED | {"concurrency": 1_000_000, "requests": 3, "ramp": "2s"}).schedule()
+    assert (schedule.concurrency, schedule.ramp_ns) == (3, 6_000)
+    assert any("concurrency 1000000, of which 3 slots are opened" in note for note in schedule.notes)
+    plain = _scenario(CLOSED | {"concurrency": 3, "requests": 3, "ramp": "2s"}).schedule()
+    assert (plain.concurrency, plain.ramp_ns) == (3, 2_000_000_000)
+    assert not any("slots are opened" in note for note in plain.notes)
