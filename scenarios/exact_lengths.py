@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import structs
 
+from scenarios import conversation
 from scenarios.contents import asked, contents, replaced
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ class _Checked(msgspec.Struct):
     misses: dict[str, int]
 
 
-def check(stream: PromptStream, counter: TokenCounter, wanted: int | None) -> PromptStream:
+def check(
+    stream: PromptStream, counter: TokenCounter, wanted: int | None, num_requests: int | None
+) -> PromptStream:
     """Encode the prompts of a stream again, and mend those that have another length than was asked for.
 
     As many as ``counter`` can do in good time. What comes after them is made of the same words.
@@ -45,11 +48,13 @@ def check(stream: PromptStream, counter: TokenCounter, wanted: int | None) -> Pr
     Args:
         stream: Made-up prompts, with their wording.
         counter: Counts.
-        wanted: How many prompts will be sent; None where that is not known.
+        wanted: How many prompts will be sent at the most; None where that is not known.
+        num_requests: How many requests they will make, later turns counted; None likewise.
     """
     assert stream.wording is not None
     limit = _NUM_UNKNOWN if wanted is None else wanted
-    first = list(_in_good_time(itertools.islice(stream.prompts, limit), stream.wording, counter))
+    needed = _until(num_requests, itertools.islice(stream.prompts, limit))
+    first = list(_in_good_time(needed, stream.wording, counter))
     checked = _mend(dict.fromkeys(itertools.chain(*map(contents, first))), stream.wording, counter)
     is_all = wanted is not None and len(first) >= min(wanted, stream.num_prompts or wanted)
     return structs.replace(
@@ -57,6 +62,16 @@ def check(stream: PromptStream, counter: TokenCounter, wanted: int | None) -> Pr
         prompts=itertools.chain(_told(first, checked), _made(stream.prompts, stream.wording)),
         notes=(*stream.notes, *_notes(first, checked, counter, is_all)),
     )
+
+
+def _until(num_requests: int | None, prompts: Iterable[Prompt]) -> Iterator[Prompt]:
+    """Those that it takes for so many requests, if each turn has its answer."""
+    num = 0
+    for prompt in prompts:
+        yield prompt
+        num += 1 + len(prompt.follow_ups)
+        if num_requests is not None and num >= num_requests:
+            return
 
 
 def _in_good_time(prompts: Iterable[Prompt], wording: Wording, counter: TokenCounter) -> Iterator[Prompt]:
@@ -105,10 +120,17 @@ def _made(prompts: Iterator[Prompt], wording: Wording) -> Iterator[Prompt]:
 def _notes(first: list[Prompt], checked: _Checked, counter: TokenCounter, is_all: bool) -> Iterator[str]:
     farthest = (max(abs(checked.misses.get(text, 0)) for text in contents(prompt)) for prompt in first)
     misses = [by for by in farthest if by]
-    how_many = f"all {len(first)}" if is_all else f"the first {len(first)}"
+    how_many = f"all {_what(first)}" if is_all else f"the first {_what(first)}"
     found = f"{len(misses)} of them miss their length by up to {max(misses)}" if misses else "all are exact"
     later = "" if is_all else "; later ones are made of the same words"
     yield (
         f"prompt lengths are in tokens, counted by {counter.name}, without what a chat template adds: "
-        f"{how_many} prompts were encoded again before the load, {found}{later}"
+        f"{how_many} were encoded again before the load, {found}{later}"
     )
+
+
+def _what(prompts: list[Prompt]) -> str:
+    num_turns = conversation.num_requests(prompts)
+    if num_turns == len(prompts):
+        return f"{len(prompts)} prompts"
+    return f"{len(prompts)} conversations ({num_turns} turns)"

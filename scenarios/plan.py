@@ -49,7 +49,7 @@ def plan(
             "use prompts: {source: conversation}, or take it out"
         )
     if counter is not None and stream.wording is not None and stream.wording.in_tokens:
-        stream = check(stream, counter, None if stream.multi_turn else _wanted(load, seed))
+        stream = check(stream, counter, _wanted(load, seed), load.num_requests)
     total = _total(load.num_requests, stream)
     arrivals = Numbering(load, sampling, seed).arrivals(stream)
     return load.plan(arrivals, total, (*stream.notes, *_repeats(load.num_requests, stream)))

@@ -266,3 +266,25 @@ def test_arrivals_and_limits_do_not_move_with_the_tokenizer(bpe: TokenCounter) -
     scenario = _scenario(SYNTHETIC, sampling={"max_tokens": {"min": 1, "max": 99}})
     in_words, in_tokens = (list(scenario.schedule(counter).arrivals) for counter in (None, bpe))
     assert [(a.due_ns, a.sampling) for a in in_words] == [(a.due_ns, a.sampling) for a in in_tokens]
+
+
+@pytest.mark.parametrize(
+    ("load", "checked"),
+    [
+        (
+            {"arrivals": "closed", "concurrency": 2, "requests": 12},
+            "the first 4 conversations (12 turns) were",
+        ),
+        (
+            {"arrivals": "closed", "concurrency": 2, "requests": 11},
+            "the first 4 conversations (12 turns) were",
+        ),
+        ({"arrivals": "constant", "rate": 1, "duration": "5s"}, "all 5 conversations (15 turns) were"),
+    ],
+)
+def test_as_many_conversations_are_encoded_as_the_run_takes(
+    bpe: TokenCounter, load: dict[str, Any], checked: str
+) -> None:
+    prompts = {"source": "conversation", "turns": 3, "length": 9}
+    notes = scenario_from({"name": "t", "load": load, "prompts": prompts}).schedule(bpe).notes
+    assert [note for note in notes if f"{checked} encoded again before the load, all are exact" in note]
