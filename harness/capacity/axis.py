@@ -78,7 +78,8 @@ def _axis(scenario: Scenario) -> Axis:
 def at(scenario: Scenario, axis: Axis, step: Step, number: int) -> Scenario:
     """The scenario of a probe.
 
-    Its seed is that of the scenario and ``number`` together, so that no probe repeats the chance of
+    With more slots than the scenario has there are more requests in proportion, so that each slot has as
+    many. Its seed is that of the scenario and ``number`` together, so that no probe repeats the chance of
     another. An open loop ends once it saturates the server, which is looked for from a quarter of its
     length on.
 
@@ -91,7 +92,8 @@ def at(scenario: Scenario, axis: Axis, step: Step, number: int) -> Scenario:
     if scenario.load.duration is not None:
         load["duration"] = format_duration(round(scenario.load.duration * step.length))
     if scenario.load.requests is not None:
-        load["requests"] = round(scenario.load.requests * step.length)
+        more_slots = max(1.0, step.load / axis.start) if axis.whole else 1.0
+        load["requests"] = round(scenario.load.requests * step.length * more_slots)
     if not axis.whole:
         stop = load.get("stop") or {}
         load["stop"] = {"saturation": _saturation(scenario, step), **stop}

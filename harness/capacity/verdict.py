@@ -50,7 +50,7 @@ def probe_of(
         reason=reason,
         saturated=saturated,
         num_requests=max((rule.n for rule in result.rules), default=0),
-        num_independent=None if saturated else _num_independent(result),
+        num_independent=None if saturated else _num_independent(result, verdict),
         more_needed=max((rule.more_needed or 0 for rule in open_rules), default=0) or None,
         achieved=_rate(result, "request_rate"),
         goodput=_rate(result, "goodput"),
@@ -102,7 +102,10 @@ def _reason(result: Result, verdict: Verdict) -> str:
     return next(messages, "")
 
 
-def _num_independent(result: Result) -> float | None:
+def _num_independent(result: Result, verdict: Verdict) -> float | None:
+    """None are behind a verdict that was left open because the run can't be trusted."""
+    if verdict is Verdict.INCONCLUSIVE and result.verdict is Verdict.INVALID:
+        return 0.0
     return min((rule.n_eff for rule in result.rules if rule.n_eff is not None), default=None)
 
 

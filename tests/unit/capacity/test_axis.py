@@ -69,10 +69,12 @@ def test_a_probe_is_the_scenario_at_another_load() -> None:
     assert probe.thresholds == scenario.thresholds
 
 
-def test_numbers_of_requests_grow_with_the_length_too() -> None:
+def test_numbers_of_requests_grow_with_the_length_and_with_the_slots() -> None:
     scenario = _scenario(CLOSED)
+    fewer = at(scenario, _axis(scenario), Step(2.0, 1.5), number=1)
+    assert (fewer.load.concurrency, fewer.load.requests) == (2, 150)  # type: ignore[attr-defined]  # closed
     probe = at(scenario, _axis(scenario), Step(16.0, 1.5), number=1)
-    assert (probe.load.concurrency, probe.load.requests) == (16, 150)  # type: ignore[attr-defined]  # closed
+    assert (probe.load.concurrency, probe.load.requests) == (16, 300)  # type: ignore[attr-defined]  # closed
     assert probe.load.stop is None
 
 

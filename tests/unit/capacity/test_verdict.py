@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from harness.capacity.knee import tells
 from harness.capacity.search import Step
 from harness.capacity.verdict import probe_of
 from harness.result_folder import Checkpoint, Manifest
@@ -157,7 +158,9 @@ def test_a_margin_that_the_client_s_error_eats_is_undecided(result: Result) -> N
         causes=(),
         errors=(),
     )
-    assert _probe(run).verdict is Verdict.INCONCLUSIVE
+    probe = _probe(run)
+    assert (probe.verdict, probe.worth) == (Verdict.INCONCLUSIVE, 0)
+    assert not tells(probe)
 
 
 def test_no_sample_at_all_is_invalid(result: Result) -> None:
