@@ -41,7 +41,7 @@ class ServerPoint(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         at_s: Seconds after the start of the run; the last of the instants.
-        running: Requests in service.
+        running: Requests in service. None after the end of the run, likewise the next two.
         waiting: Requests in its queue.
         kv_usage: Share of the KV cache in use, 0 to 1.
         prompt_tokens: Counted since the first look.
@@ -64,6 +64,7 @@ class ServerTelemetry(msgspec.Struct, frozen=True, kw_only=True):
         url: Where they were read, without query and secrets.
         num_readings: Times they were read.
         num_failed: Times they couldn't be.
+        num_looks: Of the readings, those that fell into the run; None in old results.
         ttft_mean: The server's own, over the run, ns; likewise all means.
         queue_time_mean: From the arrival of a request to its first step.
         itl_mean: Between two tokens of a request.
@@ -78,6 +79,7 @@ class ServerTelemetry(msgspec.Struct, frozen=True, kw_only=True):
     url: str
     num_readings: int
     num_failed: int = 0
+    num_looks: int | None = None
     ttft_mean: float | None = None
     queue_time_mean: float | None = None
     itl_mean: float | None = None

@@ -62,6 +62,8 @@ def figures(server: ServerTelemetry) -> Iterator[tuple[str, str]]:
         ("Mean queue time", server.queue_time_mean, "ns"),
         ("Mean inter-token latency", server.itl_mean, "ns"),
     )
+    if server.num_looks == 0:
+        yield "Requests and KV cache", "not looked at during the run"
     yield from ((name, quantity(value, unit, 3)) for name, value, unit in rows if value is not None)
 
 

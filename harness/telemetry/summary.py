@@ -44,7 +44,8 @@ def server_telemetry(lines: Sequence[Line], both: BothSides, *, finished: bool) 
         itl_mean=mean_ns(readings, "itl"),
         preemptions=counted(readings, "preemptions"),
         prefix_cache_hit_rate=_hit_rate(readings),
-        points=_points(readings),
+        num_looks=sum(_is_inside(reading, both.ended_ns) for reading in readings),
+        points=_points(readings, both.ended_ns),
         checks=(*(total_checks(both) if whole else ()), *in_flight_checks(both)),
         notes=tuple(_gaps(both, whole=whole)),
     )
@@ -82,18 +83,31 @@ def _hit_rate(readings: Sequence[Reading]) -> float | None:
     return hits / queries if queries and hits is not None else None
 
 
-def _points(readings: Sequence[Reading]) -> tuple[ServerPoint, ...]:
-    """Of neighbours that share a point the largest values: a peak stays a peak."""
+def _is_inside(reading: Reading, ended_ns: int) -> bool:
+    """Whether it was read while the run went on."""
+    return 0 <= reading.at_ns <= ended_ns
+
+
+def _points(readings: Sequence[Reading], ended_ns: int) -> tuple[ServerPoint, ...]:
+    """Of neighbours that share a point the largest values: a peak stays a peak.
+
+    What is running, waiting or in the cache after the run says nothing of it.
+    """
     prompts, generated = (_since_first(readings, f"{kind}_tokens") for kind in ("prompt", "generation"))
     first = sum(reading.at_ns < 0 for reading in readings)
     size = -(-(len(readings) - first) // MAX_POINTS) or 1
     groups = (range(i, min(i + size, len(readings))) for i in range(first, len(readings), size))
+
+    def largest(group: range, name: str) -> float | None:
+        shared = readings[group[0] : group[-1] + 1]
+        return _largest([each for each in shared if _is_inside(each, ended_ns)], name)
+
     return tuple(
         ServerPoint(
             at_s=readings[group[-1]].at_ns / 1e9,
-            running=_largest(readings[group[0] : group[-1] + 1], "running"),
-            waiting=_largest(readings[group[0] : group[-1] + 1], "waiting"),
-            kv_usage=_largest(readings[group[0] : group[-1] + 1], "kv_usage"),
+            running=largest(group, "running"),
+            waiting=largest(group, "waiting"),
+            kv_usage=largest(group, "kv_usage"),
             prompt_tokens=prompts[group[-1]],
             generation_tokens=generated[group[-1]],
         )

@@ -15,6 +15,7 @@ from harness.telemetry.growth import increase
 from harness.telemetry.log import Absent, Fault, Line, Reading, Source
 from harness.telemetry.summary import MAX_POINTS, server_telemetry, telemetry_notes
 from reports.server_telemetry import CheckVerdict, CrossCheck, ServerTelemetry
+from reports.server_view import summary_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,12 +52,14 @@ def growing(tokens: float, ttft_s: float = 0.08, running: float = 1.0, seconds: 
 def summarize(make_record: Callable[..., Record]) -> Callable[..., ServerTelemetry | None]:
     """The summary of 7 requests a second apart, each in flight for a second, TTFT 100 ms, 4 tokens."""
 
-    def summary(lines: list[Line], *, finished: bool = True, **fields: Any) -> ServerTelemetry | None:
+    def summary(
+        lines: list[Line], *, finished: bool = True, ended_s: float = 7, **fields: Any
+    ) -> ServerTelemetry | None:
         client = ClientSide()
         for i in range(7):
             client.add(make_record(i, due=1_000 * i, done_ns=(i + 1) * SECOND, **fields))
         starts = np.arange(7, dtype=np.int64) * SECOND
-        both = BothSides(client, starts, starts + SECOND, ended_ns=7 * SECOND, readings=())
+        both = BothSides(client, starts, starts + SECOND, ended_ns=round(ended_s * SECOND), readings=())
         return server_telemetry(lines, both, finished=finished)
 
     return summary
@@ -177,12 +180,29 @@ def test_a_server_with_a_single_gauge(summarize: Callable[..., ServerTelemetry |
     assert server.points[0].generation_tokens is None
 
 
+def test_what_is_in_the_server_before_and_after_a_run_is_no_peak_of_it(
+    summarize: Callable[..., ServerTelemetry | None],
+) -> None:
+    """A short run, looked at before and after: all was idle then."""
+    idle = Figures(running=0.0, waiting=0.0, kv_usage=0.0, generation_tokens=5.0)
+    server = summarize(readings(idle, idle), ended_s=0.6)
+    assert server is not None
+    assert server.num_looks == 0
+    assert [(p.running, p.waiting, p.kv_usage) for p in server.points] == [(None, None, None)]
+    (line, *_) = summary_lines(server)
+    assert line == "vllm: requests and KV cache not looked at during the run"
+    seen = summarize(readings(idle, Figures(running=3.0), idle), ended_s=1.5)
+    assert seen is not None
+    assert seen.num_looks == 1
+    assert next(summary_lines(seen)) == "vllm: running at most 3"
+
+
 def test_points_keep_peaks_and_counts_begin_with_the_first_look(
     summarize: Callable[..., ServerTelemetry | None],
 ) -> None:
     seen = [Figures(running=0.0, generation_tokens=100.0 + i) for i in range(3 * MAX_POINTS + 2)]
     seen[500] = Figures(running=9.0, kv_usage=0.7)
-    server = summarize(readings(*seen))
+    server = summarize(readings(*seen), ended_s=len(seen))
     assert server is not None
     assert len(server.points) <= MAX_POINTS
     assert max(point.running or 0 for point in server.points) == 9
