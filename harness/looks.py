@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from scenarios.schedule import Schedule
 
 NUM_LOOKS: Final = 7
+MIN_REQUESTS: Final = 100
+"""Fewer can't show that they depend on each other, nor bear the high confidence of an early look."""
 _GROWTH: Final = 1.5
 """Each look comes when the run is so many times as long as at the one before."""
 
@@ -81,6 +83,8 @@ class Looks:
             tally: The requests that have ended.
             status: How the load stands.
         """
+        if tally.summarizer.num_requests < MIN_REQUESTS:
+            return None
         seen = tally.summarizer.snapshot(ended_ns=status.elapsed_ns, interrupted=True, health=status.health)
         waiting = dataclasses.replace(seen, num_cut=seen.num_cut + status.in_flight)
         found = judge(tally.rules, waiting, status.health, confidence_at(self._look, self._confidence))

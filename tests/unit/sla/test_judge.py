@@ -197,6 +197,18 @@ def test_sending_slower_than_planned_is_invalid(make_health: MakeHealth) -> None
     assert "83.33 requests/s were sent where 100 were due (-16.7 %)" in judgements[1].causes[0]
 
 
+def test_sending_faster_than_planned_is_never_told_to_slow_down(make_health: MakeHealth) -> None:
+    """The first request was sent late, and the last in time."""
+    summarizer = Summarizer(Window(), "open")
+    for i in range(100):
+        due, sent = i * 10 * MS, max(i * 10, 300) * MS
+        summarizer.add(Record(index=i, due_ns=due, sent_ns=sent, done_ns=sent + MS, outcome=Outcome.OK_EMPTY))
+    (cause,) = judge((), summarizer.snapshot(), make_health()).causes
+    assert "143.5 requests/s were sent where 100 were due (+43.5 %)" in cause
+    assert "lower the rate" not in cause
+    assert judge((), summarizer.snapshot(), make_health(), with_pace=False).causes == ()
+
+
 def test_value_beyond_an_hour_is_invalid(take: Take) -> None:
     judgement = judge(*take({"ttft": ["p50 < 1s"]}, [*[100.0] * 50, 2 * 3_600_000.0]))
     assert judgement.verdict is Verdict.INVALID

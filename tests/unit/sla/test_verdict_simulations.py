@@ -1,0 +1,69 @@
+"""Verdicts on simulated servers whose truth is known: wrong in no more than one run of twenty."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from benchmarks.verdicts import SERVERS, decision, line, response_times, snapshot_of, table, truth
+from harness.sla.statistics import Decision
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REPEATS = 120
+
+
+def is_credible(share: float) -> bool:
+    """Whether a true error rate of 5 % could show so many wrong verdicts by chance."""
+    return binomtest(round(share * REPEATS), REPEATS, 0.05, alternative="greater").pvalue > 0.01
+
+
+@pytest.mark.parametrize("rule", ["p90", "mean"])
+@pytest.mark.parametrize("n", [300, 1_500])
+@pytest.mark.parametrize("server", SERVERS)
+def test_wrong_verdicts_are_rare_and_the_rest_is_inconclusive(
+    server: str, n: int, rule: str, record_property: Callable[[str, object], None]
+) -> None:
+    """The limit is the truth itself, the hardest there is; looking early costs no error either."""
+    found = line(server, n, rule, REPEATS, offsets=())
+    record_property("inconclusive", 1 - found.wrong_pass - found.wrong_fail)
+    wrong = (found.wrong_pass, found.wrong_fail, found.looks_pass, found.looks_fail)
+    assert all(map(is_credible, wrong)), found
+
+
+@pytest.mark.parametrize("server", ["M/M/1 at 0.8", "M/M/1 at 0.9"])
+def test_without_the_order_verdicts_would_be_wrong(server: str) -> None:
+    """What all this is for."""
+    found = line(server, 1_000, "p95", 40, looks=False, offsets=())
+    assert found.naive_pass + found.naive_fail > 0.6
+
+
+def test_independent_requests_lose_little() -> None:
+    """A limit 25 % above the truth: as good as where independence is known."""
+    found = line("independent", 2_000, "p95", 60, looks=False)
+    assert found.decided[1.25] > 0.8
+    assert found.worth > 1_900
+
+
+def test_the_table_has_a_row_for_each_line() -> None:
+    rows = list(table([line("independent", 300, "p90", 3)]))
+    assert len(rows) == 3
+    assert len({row.count("|") for row in rows}) == 1
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_simulated_times_are_those_of_theory(server: str) -> None:
+    load = SERVERS[server]
+    times_ns = response_times(load, 400_000, np.random.default_rng(1))
+    for rule, found in (("mean", times_ns.mean()), ("p95", np.quantile(times_ns, 0.95))):
+        assert found == pytest.approx(truth(load, rule), rel=0.1)
+
+
+def test_a_clear_case_is_decided_even_in_a_queue() -> None:
+    times_ns = response_times(0.5, 3_000, np.random.default_rng(2))
+    assert decision(snapshot_of(times_ns), "p90", 3 * truth(0.5, "p90")) is Decision.TRUE
+    assert decision(snapshot_of(times_ns), "p90", truth(0.5, "p90") / 3) is Decision.FALSE
