@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import BeforeValidator, PlainSerializer, ValidationInfo
 
 from scenarios.section import fault
+
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+
+
+def read_data(path: Path) -> bytes:
+    """What a file of UTF-8 text holds, without the byte order mark that some programs begin it with."""
+    return path.read_bytes().removeprefix(_BYTE_ORDER_MARK)
 
 
 def _resolve(value: object, info: ValidationInfo) -> Path:

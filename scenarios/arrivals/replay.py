@@ -9,7 +9,7 @@ from pydantic import Field
 
 from scenarios.arrivals import OpenLoop
 from scenarios.files import DataFile
-from scenarios.traces import Format, read_trace
+from scenarios.traces import Format, read_trace, trace_notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +43,11 @@ class Replay(OpenLoop):
     def num_requests(self) -> int:
         """As many as the trace has within the limits."""
         return len(self._due)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What of the trace was left out or changed."""
+        return trace_notes(self.file, self.format)
 
     @property
     def planned_rate(self) -> float:

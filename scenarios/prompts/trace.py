@@ -12,7 +12,8 @@ from scenarios.files import DataFile
 from scenarios.made_up_prompts import MadeUpPrompts
 from scenarios.prompts import PromptStream
 from scenarios.request import Prompt
-from scenarios.traces import BLOCK_TOKENS, Format, TraceRow, read_trace
+from scenarios.tally import Tally
+from scenarios.traces import BLOCK_TOKENS, Format, TraceRow, read_trace, trace_notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,12 +49,17 @@ class Trace(MadeUpPrompts):
             Prompt(text=text, max_tokens=max(row.output_tokens, 1))
             for row, text in zip(rows, texts, strict=True)
         )
-        notes = (_hit_note(rows),) if named else ()
+        hits = (_hit_note(rows),) if named else ()
         return PromptStream(
             prompts=prompts,
             num_prompts=len(rows),
             wording=wording,
-            notes=(*self.length_notes(wording), *notes),
+            notes=(
+                *trace_notes(self.file, self.format),
+                *_zeros(rows).notes(self.file.name, len(rows)),
+                *self.length_notes(wording),
+                *hits,
+            ),
         )
 
     def length_notes(self, wording: Wording) -> tuple[str, ...]:
@@ -82,6 +88,16 @@ def _block(base: int, block_id: int, wording: Wording, length: int) -> str:
     rng = Generator(PCG64(SeedSequence(base, spawn_key=(block_id,))))
     whole = wording.random(BLOCK_TOKENS, rng)
     return whole if length == BLOCK_TOKENS else wording.shorten(whole, length)
+
+
+def _zeros(rows: list[TraceRow]) -> Tally:
+    tally = Tally()
+    for row in rows:
+        if row.output_tokens == 0:
+            tally.add("requests whose answer has 0 tokens, sent with max_tokens 1")
+        if row.prompt_tokens == 0:
+            tally.add("requests whose prompt has 0 tokens, sent with one of length 1")
+    return tally
 
 
 def _hit_note(rows: list[TraceRow]) -> str:

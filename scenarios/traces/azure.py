@@ -27,7 +27,7 @@ def read(path: Path) -> Iterator[TraceRow]:
     Raises:
         ScenarioError: A column is missing, or a row has no time or no lengths.
     """
-    with path.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8-sig", newline="") as file:
         rows = csv.DictReader(file)
         if missing := [column for column in _COLUMNS if column not in (rows.fieldnames or ())]:
             raise ScenarioError(f"{path}: no column {' or '.join(missing)}; is this an Azure trace?")

@@ -1,7 +1,7 @@
 """BurstGPT traces: CSV with Timestamp (s), Request tokens, Response tokens, and more that isn't read.
 
 Source: HPMLL/BurstGPT, releases 1.1 and later; the third trace has Session ID and Elapsed time besides.
-Requests that failed there, which have no response tokens, are left out, as in the files ``without_fails``.
+Requests that failed there have no response tokens; the files ``without_fails`` are without them too.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def read(path: Path) -> Iterator[TraceRow]:
     Raises:
         ScenarioError: A column is missing, or a row has no time or no lengths.
     """
-    with path.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8-sig", newline="") as file:
         rows = csv.reader(file)
         try:
             places = _places(next(rows, []), path)
             for row in rows:
-                if row and (found := _row(row, places, f"{path}:{rows.line_num}")).output_tokens:
-                    yield found
+                if row:
+                    yield _row(row, places, f"{path}:{rows.line_num}")
         except csv.Error as error:
             raise ScenarioError(f"{path}:{rows.line_num}: {error}") from error
 
@@ -50,4 +50,4 @@ def _row(row: Sequence[str], places: Sequence[int], place: str) -> TraceRow:
     if match is None or not is_length(asked) or not is_length(answered):
         raise ScenarioError(f"{place}: {f'{time},{asked},{answered}'!r} is no time and two lengths")
     time_ns = int(match[1]) * 1_000_000_000 + int((match[2] or "0").ljust(9, "0"))
-    return TraceRow(time_ns, int(asked), int(answered))
+    return TraceRow(time_ns, int(asked), int(answered), failed=int(answered) == 0)

@@ -6,11 +6,12 @@ blocks before it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 
 from scenarios.errors import ScenarioError
+from scenarios.files import read_data
 from scenarios.traces import BLOCK_TOKENS, TraceRow
 
 if TYPE_CHECKING:
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_LONGEST_MS: Final = 9e12
+"""Some 285 years."""
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class _Line(msgspec.Struct):
-    timestamp: float
+    timestamp: Annotated[float, msgspec.Meta(ge=-_LONGEST_MS, le=_LONGEST_MS)]
     input_length: _Count
     output_length: _Count
     hash_ids: tuple[_Count, ...] = ()
@@ -35,7 +38,7 @@ def read(path: Path) -> Iterator[TraceRow]:
         ScenarioError: A line lacks a field.
     """
     decoder = msgspec.json.Decoder(_Line)
-    for number, text in enumerate(path.read_bytes().split(b"\n"), start=1):
+    for number, text in enumerate(read_data(path).split(b"\n"), start=1):
         if text.strip():
             try:
                 line = decoder.decode(text)

@@ -218,3 +218,67 @@ def test_trace_that_names_only_some_blocks_is_made_of_distinct_prompts(tmp_path:
     arrivals = list(_scenario("t", "mooncake", tmp_path).schedule().arrivals)
     assert [len((arrival.prompt.text or "").split()) for arrival in arrivals] == [3, 2]
     assert [arrival.sampling["max_tokens"] for arrival in arrivals] == [1, 1]
+
+
+def _notes(folder: Path, kind: str, text: str, **load: Any) -> tuple[str, ...]:
+    (folder / "t").write_text(text, encoding="utf-8")
+    return _scenario("t", kind, folder, **load).schedule().notes
+
+
+def test_requests_that_failed_there_are_counted(tmp_path: Path) -> None:
+    rows = "5,472,18\n45,1087,0\n118,417,276\n119,3,0\n"
+    assert "t: requests left out because they failed there: 2 of 4" in _notes(
+        tmp_path, "burstgpt", BURST_HEAD + rows
+    )
+    with pytest.raises(ScenarioError, match=r"without a request; t: requests left out .* there: 1 of 1$"):
+        _notes(tmp_path, "burstgpt", BURST_HEAD + "5,1,0\n")
+
+
+def test_replay_without_the_prompts_of_the_trace_counts_them_too(tmp_path: Path) -> None:
+    (tmp_path / "t").write_text(BURST_HEAD + "5,1,2\n6,1,0\n", encoding="utf-8")
+    load = {"arrivals": "replay", "file": "t", "format": "burstgpt"}
+    data = {"name": "t", "load": load, "prompts": {"source": "text", "text": "Hi"}}
+    notes = scenario_from(data, folder=tmp_path).schedule().notes
+    assert "t: requests left out because they failed there: 1 of 2" in notes
+
+
+def test_lengths_of_0_are_counted_where_another_stands_for_them(tmp_path: Path) -> None:
+    row = "2023-11-16 18:17:03.0,"
+    notes = _notes(tmp_path, "azure", AZURE_HEAD + f"{row}5,0\n{row}0,0\n{row}3,2\n")
+    assert "t: requests whose answer has 0 tokens, sent with max_tokens 1: 2 of 3" in notes
+    assert "t: requests whose prompt has 0 tokens, sent with one of length 1: 1 of 3" in notes
+
+
+def test_rows_put_in_order_are_counted_and_a_trace_in_order_has_no_note(tmp_path: Path) -> None:
+    notes = _notes(tmp_path, "burstgpt", BURST_HEAD + "9,1,2\n5,1,2\n7,1,2\n9,1,2\n")
+    assert "t: requests put in order of time: 2 of 4" in notes
+    assert len(_notes(tmp_path, "burstgpt", BURST_HEAD + "9,1,2\n9,1,2\n")) == len(notes) - 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("azure", AZURE_HEAD + "2023-11-16 18:17:03.0,5,3\n"),
+        ("burstgpt", BURST_HEAD + "5,5,3\n"),
+        ("mooncake", '{"timestamp": 0, "input_length": 5, "output_length": 3}\n'),
+    ],
+)
+def test_a_byte_order_mark_is_no_fault(tmp_path: Path, kind: str, text: str) -> None:
+    (tmp_path / "t").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    assert read_trace(tmp_path / "t", kind) == [TraceRow(0, 5, 3)]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"timestamp": 1e300, "input_length": 1, "output_length": 1}', r"t:1: .*at `\$\.timestamp`"),
+        (
+            '{"timestamp": 0, "input_length": 1, "output_length": 99000000}',
+            "an answer of 99000000 tokens; at m",
+        ),
+    ],
+)
+def test_times_and_lengths_out_of_reach_are_refused(tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "t").write_text(line, encoding="utf-8")
+    with pytest.raises(ScenarioError, match=message):
+        _scenario("t", "mooncake", tmp_path)
