@@ -70,6 +70,7 @@ class Exchange(Timeline):
             self.recorded = asyncio.get_running_loop().create_future()
         is_kept = keep_text or self.recorded is not None or client.counter is not None
         self._decoder = Decoder(client.endpoint, is_kept)
+        self.end_mark = client.endpoint.end_mark
 
     @property
     def has_reply(self) -> bool:
@@ -104,9 +105,17 @@ class Exchange(Timeline):
 
     def has_token(self) -> bool:
         """See ``Timeline``. Decodes what has come so far."""
+        self._digest_all()
+        return self._decoder.answer.has_token
+
+    def is_over(self) -> bool:
+        """See ``Timeline``. Decodes what has come so far."""
+        self._digest_all()
+        return self._decoder.answer.done_ns is not None
+
+    def _digest_all(self) -> None:
         while self.digest(1_000):
             pass
-        return self._decoder.answer.has_token
 
     def digest(self, max_reads: int) -> bool:
         """Decode at most so many reads; True if there are more."""
@@ -152,6 +161,8 @@ class Exchange(Timeline):
             cached_tokens=usage.cached_tokens,
             reasoning_tokens=usage.reasoning_tokens,
             usage_left_out=answer.has_odd_usage,
+            num_resends=self.num_resends,
+            body_left_open=self.end is End.LEFT_OPEN,
             connect_ns=self.connect_ns,
             streamed=answer.streamed,
             expected_tokens=expected,

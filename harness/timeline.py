@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import enum
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SLICE_BYTES: Final = 65_536
+END_WAIT_NS: Final = 100_000_000
+"""So long the end of a body is waited for once its stream is over: the connection can then be kept."""
 
 
 class End(enum.Enum):
@@ -15,6 +20,8 @@ class End(enum.Enum):
     """The body ended as its framing says, or by a close where only a close could end it."""
     CLOSED = "closed"
     """Closed politely before that."""
+    LEFT_OPEN = "left_open"
+    """The stream in the body was over and the body didn't end, so the harness closed."""
     RESET = "reset"
     CONNECT_ERROR = "connect_error"
     TLS_ERROR = "tls_error"
@@ -57,6 +64,9 @@ class Timeline:
         end_ns: When: the read that completed it, or the moment of the failure.
         detail: The sub-class of the failure.
         message: What happened in words; may hold secrets.
+        num_resends: How often the request was sent again, since a kept-alive connection had been closed.
+        end_mark: What comes in the last event of a stream and hardly elsewhere; empty if nothing does.
+        on_end_mark: Called when it has come, by who waits for the end of the body.
     """
 
     __slots__ = (
@@ -65,10 +75,13 @@ class Timeline:
         "detail",
         "due_ns",
         "end",
+        "end_mark",
         "end_ns",
         "headers",
         "headers_ns",
         "message",
+        "num_resends",
+        "on_end_mark",
         "read_ns",
         "reads",
         "sent_ns",
@@ -88,6 +101,9 @@ class Timeline:
         self.end_ns = 0
         self.detail = ""
         self.message = ""
+        self.num_resends = 0
+        self.end_mark = b""
+        self.on_end_mark: Callable[[], None] | None = None
         self._num_gathered = 0
 
     def close(self, end: End, at_ns: int, detail: str = "", message: str = "") -> None:
@@ -103,6 +119,8 @@ class Timeline:
         """
         self.read_ns.append(at_ns)
         self.reads.append(data)
+        if self.end_mark and self.end_mark in data and self.on_end_mark is not None:
+            self.on_end_mark()
         self._num_gathered += len(data)
         if self._num_gathered >= SLICE_BYTES:
             self._num_gathered = 0
@@ -118,3 +136,7 @@ class Timeline:
     def has_token(self) -> bool:
         """True once a token has come: then the idle timeout holds, no more that for the first token."""
         return bool(self.reads)
+
+    def is_over(self) -> bool:
+        """True once the stream in the body has ended by its own form, whether or not the body has."""
+        return False

@@ -10,6 +10,7 @@ import msgspec
 from harness.counting import add_counts, counts_of
 from harness.record import CANCELLED, Outcome, TokenSource
 from harness.summary.prompt_lengths import PromptLengths
+from harness.timeline import END_WAIT_NS
 from scenarios.durations import format_duration
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ _COUNTS: Final = (
     "_num_chunks",
     "_num_coalesced",
     "_num_estimated",
+    "_num_odd_usages",
+    "_num_resent",
+    "_num_left_open",
 )
 _CONNECTING: Final = {
     "open": "part of their response times and not of their service times",
@@ -86,12 +90,16 @@ class Observations:
         self._usage_tokens = self._tokens_in_chunks = 0
         self._num_exact = self._num_assumed = 0
         self._num_chunks = self._num_coalesced = 0
+        self._num_odd_usages = self._num_resent = self._num_left_open = 0
 
     def add(self, record: Record, *, measured: bool) -> None:
         """Look at one request."""
         self.outcomes[record.outcome.value] += 1
         self._num_cancelled += record.outcome is Outcome.CUT and record.detail == CANCELLED
         self._num_unmeasured += not measured and record.outcome is not Outcome.CUT
+        self._num_odd_usages += record.usage_left_out
+        self._num_resent += record.num_resends > 0
+        self._num_left_open += record.body_left_open
         if not record.outcome.succeeded:
             return
         self._num_succeeded += 1
@@ -160,11 +168,13 @@ class Observations:
         """One sentence each, for a run of that loop."""
         return (
             *self._token_notes(),
+            *self._odd_usages(),
             *self._prompt_lengths.notes(),
             *self._disagreement(),
             *self._left_out(),
             *self._stalls(),
             *self._connections(loop),
+            *self._closings(),
             *self._coalesced(),
         )
 
@@ -181,6 +191,10 @@ class Observations:
             yield "itl takes each chunk for one token: the server doesn't say how many a chunk holds"
         elif self._num_assumed:
             yield f"itl takes each chunk for one token in {self._num_assumed} requests; in the rest it knows"
+
+    def _odd_usages(self) -> Iterator[str]:
+        if num := self._num_odd_usages:
+            yield f"the server's usage of {_counted(num, 'answer')} was no count of tokens and was left out"
 
     @property
     def _has_gaps(self) -> bool:
@@ -225,7 +239,23 @@ class Observations:
                 f"({mean_ms:.3g} ms on average), which is {_CONNECTING[loop]}"
             )
 
+    def _closings(self) -> Iterator[str]:
+        if num := self._num_resent:
+            yield (
+                f"{_counted(num, 'request')} {'was' if num == 1 else 'were'} sent again on a new connection: "
+                "the server had closed the old one; service times count from the last sending"
+            )
+        if num := self._num_left_open:
+            yield (
+                f"the HTTP bodies of {_counted(num, 'answer')} did not end with their stream: "
+                f"{END_WAIT_NS / 1e6:g} ms were waited for each, then its connection was closed"
+            )
+
     def _coalesced(self) -> Iterator[str]:
         if self._num_coalesced > _MANY_COALESCED * self._num_chunks:
             share = 100 * self._num_coalesced / self._num_chunks
             yield f"{share:.0f} % of the chunks came in one socket read with the chunk before: their gap is 0"
+
+
+def _counted(num: int, noun: str) -> str:
+    return f"{num} {noun}" if num == 1 else f"{num} {noun}s"

@@ -10,6 +10,7 @@ proxies.
 from __future__ import annotations
 
 import abc
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 
 REQUEST_ID: Final = "X-Request-Id"
+_FAREWELL_NS: Final = 1_000_000_000
 
 
 class HttpRequest(msgspec.Struct, frozen=True):
@@ -56,7 +58,9 @@ class Transport(abc.ABC):
         """Send ``request``, fill ``timeline`` and return when it is over.
 
         Every failure ends up in the timeline. A request is sent a second time only if a kept-alive
-        connection turns out to have been closed by the server before a byte of the answer.
+        connection turns out to have been closed by the server before a byte of the answer, or with a 408 that
+        can't be meant for it (``is_farewell``); the timeline counts it. Where a stream is over and its body
+        isn't, the connection is closed ``timeline.END_WAIT_NS`` later.
 
         Raises:
             CancelledError: The caller was cancelled; the timeline has ended as ``CUT``.
@@ -65,6 +69,20 @@ class Transport(abc.ABC):
     @abc.abstractmethod
     async def close(self) -> None:
         """Close all connections."""
+
+
+def is_farewell(status: int, *, keeps_alive: bool, after_ns: int) -> bool:
+    """Whether a reply on a reused connection is only how the server closed it, while a request came.
+
+    HAProxy and others send a 408 before they close an idle connection. One that keeps a request waiting sends
+    it later.
+
+    Args:
+        status: Of the reply.
+        keeps_alive: False if the server closes after it.
+        after_ns: How long after the request was sent it came.
+    """
+    return status == HTTPStatus.REQUEST_TIMEOUT and not keeps_alive and after_ns < _FAREWELL_NS
 
 
 def choose(target: Target, timeouts: Timeouts) -> Transport:

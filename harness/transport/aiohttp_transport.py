@@ -22,7 +22,7 @@ import yarl
 from aiohttp.client_proto import ResponseHandler
 
 from harness.timeline import End, EnoughError
-from harness.transport import REQUEST_ID, HttpRequest, Transport
+from harness.transport import REQUEST_ID, HttpRequest, Transport, is_farewell
 from harness.transport.failures import Failure, connect_failure, exchange_failure
 from harness.transport.watchdog import Watchdog
 
@@ -62,13 +62,13 @@ class _Attempt:
 
     @property
     def met_a_closed_connection(self) -> bool:
-        """True if the server had closed a kept-alive connection before any byte of an answer."""
+        """True if the server closed a kept-alive connection and never took the request."""
         handler = self.handler
         return (
             self.timeline.end is None
             and handler is not None
             and handler.is_reused
-            and not handler.last_read_ns
+            and (handler.said_farewell or not handler.last_read_ns)
         )
 
 
@@ -81,6 +81,7 @@ class StampingHandler(ResponseHandler):
     Attributes:
         last_read_ns: Time of the latest socket read of this exchange, 0 before the first.
         is_reused: True from the second exchange on.
+        said_farewell: True if the reply to this request is only how the server closed the connection.
         lost_by: What broke the connection, None if it was closed politely or is open.
     """
 
@@ -88,6 +89,7 @@ class StampingHandler(ResponseHandler):
         super().__init__(loop)
         self.last_read_ns = 0
         self.is_reused = False
+        self.said_farewell = False
         self.lost_by: BaseException | None = None
         self._timeline: Timeline | None = None
         self._body: StreamReader | None = None
@@ -124,7 +126,13 @@ class StampingHandler(ResponseHandler):
         """A response head is complete; its body will come through ``data[1]``."""
         message, body = data
         timeline = self._timeline
-        if message.code >= 200 and timeline is not None:
+        if self.is_reused and timeline is not None and timeline.sent_ns is not None:
+            after_ns = self._now_ns - timeline.sent_ns
+            keeps_alive = not message.should_close
+            self.said_farewell = is_farewell(message.code, keeps_alive=keeps_alive, after_ns=after_ns)
+        if self.said_farewell:
+            self._timeline = None
+        elif message.code >= 200 and timeline is not None:
             self._body = body
             timeline.headers_ns = self._now_ns
             timeline.status = message.code
@@ -188,6 +196,7 @@ class AiohttpTransport(Transport):
             timeline.close(End.TIMEOUT, time.monotonic_ns(), "connect", message)
         except Exception as error:  # noqa: BLE001 (whatever it is, it is this request's outcome)
             if attempt.met_a_closed_connection:
+                timeline.num_resends += 1
                 return True
             failure = _failure(error, attempt.handler)
             timeline.close(failure.end, time.monotonic_ns(), failure.detail, failure.message)
@@ -213,6 +222,8 @@ class AiohttpTransport(Transport):
             proxy_headers=self._proxy_headers,
             allow_redirects=False,
         ) as response:
+            if attempt.met_a_closed_connection:
+                raise aiohttp.ServerDisconnectedError
             coding = timeline.headers.get("content-encoding", "identity").lower()
             if coding != "identity":
                 message = f"a body with content-encoding {coding!r}, though only identity was accepted"

@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, cast
 
 from harness.timeline import End, EnoughError
+from harness.transport import is_farewell
 from harness.transport.failures import exchange_failure
 from harness.transport.framing import framing_of
 from harness.transport.head import MAX_HEAD_BYTES, NotHttpError, parse_head
@@ -16,6 +17,7 @@ from harness.transport.head import MAX_HEAD_BYTES, NotHttpError, parse_head
 if TYPE_CHECKING:
     from harness.timeline import Timeline
     from harness.transport.framing import Framing
+    from harness.transport.head import Head
 
 
 class Answered(enum.Enum):
@@ -23,8 +25,8 @@ class Answered(enum.Enum):
 
     YES = "yes"
     """The timeline has ended."""
-    NOT_A_BYTE = "not a byte"
-    """The server closed a reused connection before any byte of an answer: it never took the request."""
+    NOT_TAKEN = "not taken"
+    """The server closed a reused connection and didn't take the request: not a byte, or a farewell."""
 
 
 class Connection(asyncio.Protocol):
@@ -143,9 +145,17 @@ class Connection(asyncio.Protocol):
             del self._head[: end + 4]
             if head.status < 200:  # an interim response; the real one follows
                 continue
+            if self.is_reused and self._says_farewell(head, now_ns, timeline):
+                self._resolve(Answered.NOT_TAKEN)
+                self.abort()
+                return
             timeline.headers_ns, timeline.status, timeline.headers = now_ns, head.status, head.headers
             self._keeps_alive = head.keeps_alive
             self._begin_body(framing_of(head), now_ns, timeline)
+
+    def _says_farewell(self, head: Head, now_ns: int, timeline: Timeline) -> bool:
+        after_ns = now_ns - (timeline.sent_ns or now_ns)
+        return is_farewell(head.status, keeps_alive=head.keeps_alive, after_ns=after_ns)
 
     def _begin_body(self, framing: Framing, now_ns: int, timeline: Timeline) -> None:
         coding = timeline.headers.get("content-encoding", "identity").lower()
@@ -172,7 +182,7 @@ class Connection(asyncio.Protocol):
         if timeline is None:
             return
         if not self.last_read_ns and self.is_reused:
-            self._resolve(Answered.NOT_A_BYTE)
+            self._resolve(Answered.NOT_TAKEN)
         elif error is not None:
             self._end(*_placed(exchange_failure(error), now_ns))
         elif self._framing is None:

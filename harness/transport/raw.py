@@ -40,8 +40,10 @@ class RawTransport(Transport):
         data = self._render(request)
         try:
             connection = self._take_idle()
-            if connection is not None and await self._send(connection, data, timeline) is Answered.YES:
-                return
+            if connection is not None:
+                if await self._send(connection, data, timeline) is Answered.YES:
+                    return
+                timeline.num_resends += 1
             fresh = await self._connect(timeline)
             if fresh is not None:
                 await self._send(fresh, data, timeline)

@@ -48,6 +48,7 @@ class Wire(Endpoint):
 
     path: ClassVar[str] = "/embeddings"
     streaming: ClassVar[bool] = False
+    end_mark: ClassVar[bytes] = b""
 
     def body(self, arrival: Arrival, model: str) -> bytes:
         """See ``Endpoint``."""

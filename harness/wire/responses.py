@@ -19,6 +19,7 @@ class Wire(Endpoint):
     """``/responses``: usage comes unasked with the last event, and the output limit has another name."""
 
     path: ClassVar[str] = "/responses"
+    end_mark: ClassVar[bytes] = b'"response":'  # of the first two events too
 
     def body(self, arrival: Arrival, model: str) -> bytes:
         """See ``Endpoint``."""
