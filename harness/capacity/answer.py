@@ -43,9 +43,20 @@ def answer(
     end: End,
     *,
     interrupted: str | None = None,
+    fault: str | None = None,
     notes: Sequence[str] = (),
 ) -> Capacity:
-    """The result, as far as the probes go."""
+    """The result, as far as the probes go.
+
+    Args:
+        question: What the search is about.
+        limits: What it may do.
+        probes: Those that were made.
+        end: Why there are no more.
+        interrupted: The signal that ended it.
+        fault: What went wrong, where that ended it.
+        notes: What the reader must know besides.
+    """
     search = Search(limits, probes)
     low, high = search.interval
     capacity = Capacity(
@@ -66,7 +77,8 @@ def answer(
         notes=(*notes, *_contradictions(search)),
         interrupted=interrupted,
     )
-    return msgspec.structs.replace(capacity, sentence=_sentence(capacity, limits))
+    sentence = _sentence(capacity, limits) if fault is None else _broken(capacity, fault)
+    return msgspec.structs.replace(capacity, sentence=sentence)
 
 
 def _knee(search: Search, probes: Sequence[Probe]) -> tuple[Chance, ...]:
@@ -153,6 +165,11 @@ def _interrupted(capacity: Capacity, limits: Limits) -> str:
     del limits
     so_far = interval_words(capacity)
     return f"Broken off; as far as the probes tell, the capacity is {so_far}. Go on with --output."
+
+
+def _broken(capacity: Capacity, fault: str) -> str:
+    so_far = interval_words(capacity)
+    return f"Broken off: {fault}. As far as the probes tell, the capacity is {so_far}; go on with --output."
 
 
 def _last_reason(capacity: Capacity, verdict: Verdict) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from harness.capacity.answer import answer
 from harness.capacity.search import Search, Step
+from harness.errors import HarnessError
 from reports.capacity.search import End
 
 if TYPE_CHECKING:
@@ -51,10 +52,18 @@ async def find_capacity(
         earlier: Those that an earlier search has made.
         notes: What the reader must know besides.
         on_probe: Called after each with the answer so far, as an interrupted one.
+
+    Raises:
+        HarnessError: The first probe can't be made. A later one that can't ends the search.
     """
     probes = list(earlier)
     while isinstance(step := Search(limits, probes).next(), Step):
-        probe = await prober(step, tuple(probes))
+        try:
+            probe = await prober(step, tuple(probes))
+        except HarnessError as error:
+            if not probes:
+                raise
+            return answer(question, limits, probes, End.INVALID, fault=str(error), notes=notes)
         if isinstance(probe, Interrupted):
             signal_name = probe.signal_name
             return answer(question, limits, probes, End.INTERRUPTED, interrupted=signal_name, notes=notes)

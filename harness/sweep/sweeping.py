@@ -11,6 +11,7 @@ from rich.console import Console
 
 from harness import __version__, wire
 from harness.capacity.draining import drained
+from harness.errors import HarnessError
 from harness.preflight import find_model
 from harness.result_folder import ResultFolderError
 from harness.run import run
@@ -84,7 +85,13 @@ async def sweep(scenario: Scenario, grid: Grid, order: Order) -> tuple[Sweep, tu
     earlier = folder.earlier(table)
     done = [] if earlier is None else list(earlier.points)
     for values, each in _missing(grid, scenarios, done):
-        point = await _point(each, values, folder, order, model)
+        try:
+            point = await _point(each, values, folder, order, model)
+        except HarnessError as error:
+            if not done:
+                raise
+            table = msgspec.structs.replace(table, fault=str(error))
+            break
         if isinstance(point, str):
             table = msgspec.structs.replace(table, interrupted=point)
             break

@@ -84,6 +84,7 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
         started_at: ISO 8601 wall time with zone.
         points: Those that were run, in the order of the grid.
         interrupted: Name of the signal that ended it, None if none did.
+        fault: What went wrong, where that ended it.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -96,6 +97,7 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     started_at: str
     points: tuple[Point, ...] = ()
     interrupted: str | None = None
+    fault: str | None = None
 
     @property
     def num_planned(self) -> int:
@@ -107,7 +109,9 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> Verdict | None:
-        """The worst of all; None where no objectives were stated."""
+        """The worst of all, INVALID after a fault; None where no objectives were stated."""
+        if self.fault is not None:
+            return Verdict.INVALID
         found = {point.verdict for point in self.points}
         return next((verdict for verdict in _WORST_FIRST if verdict in found), None)
 

@@ -77,6 +77,8 @@ def sentence(sweep: Sweep) -> str:
     """How many points, and how many of them passed."""
     done, planned = len(sweep.points), sweep.num_planned
     ran = f"{done} of {planned} points were run" if done < planned else f"{done} points"
+    if sweep.fault is not None:
+        return f"{ran}, then the sweep was broken off: {sweep.fault}; go on with --output."
     if sweep.verdict is None:
         return f"{ran}; no objectives were stated."
     passed = sum(point.verdict is not None and point.verdict.value == "PASS" for point in sweep.points)

@@ -8,6 +8,7 @@ import pytest
 
 from harness.capacity.search import Search, Step
 from harness.capacity.searching import Interrupted, find_capacity
+from harness.errors import PreflightError
 from reports.capacity.search import End
 
 if TYPE_CHECKING:
@@ -184,3 +185,22 @@ async def test_an_interrupted_search_says_what_it_knows(question: Question, make
 
     found = await find_capacity(question, make_limits(), prober)
     assert (found.exit_code, found.word, found.interrupted) == (143, "INTERRUPTED", "SIGTERM")
+
+
+async def test_a_server_that_is_gone_ends_the_search_with_what_is_known(
+    question: Question, make_limits: MakeLimits, steady_server: type[SteadyServer]
+) -> None:
+    """Before the first probe it is an error as any."""
+    server, left = steady_server(11), 3
+
+    async def prober(step: Step, before: Sequence[Probe]) -> Probe:
+        if len(before) == left:
+            raise PreflightError("nobody answers", "connect_error")
+        return await server(step, before)
+
+    found = await find_capacity(question, make_limits(), prober)
+    assert (len(found.probes), found.exit_code) == (3, 4)
+    assert found.sentence.startswith("Broken off: nobody answers. As far as the probes tell, the capacity is")
+    left = 0
+    with pytest.raises(PreflightError):
+        await find_capacity(question, make_limits(), prober)

@@ -69,6 +69,7 @@ def test_the_worst_verdict_is_the_sweep_s(sweep: Sweep, verdicts: list[str | Non
     points = [_point(i, None if word is None else Verdict(word)) for i, word in enumerate(verdicts)]
     assert msgspec.structs.replace(sweep, points=tuple(points)).exit_code == code
     assert msgspec.structs.replace(sweep, points=tuple(points), interrupted="SIGTERM").exit_code == 143
+    assert msgspec.structs.replace(sweep, points=tuple(points), fault="gone").exit_code == 4
 
 
 def test_what_is_saved_is_what_is_read(tmp_path: Path, sweep: Sweep) -> None:
