@@ -28,7 +28,7 @@ import numpy as np
 if TYPE_CHECKING:
     from harness.summary.due_order import FloatArray, Samples
 
-MIN_WORTH: Final = 10
+MIN_WORTH: Final = 15
 """Dependent samples worth fewer independent ones decide nothing: how dependent is known too badly."""
 _ONE_SIDED_5_PERCENT: Final = 1.645
 _STANDARD_ERRORS: Final = 2.0

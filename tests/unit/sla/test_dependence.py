@@ -1,0 +1,125 @@
+"""How many independent samples a sample is worth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from scipy.signal import lfilter
+
+from harness.sla.dependence import MIN_WORTH, Dependence, autocorrelations, of_mean, of_share
+from harness.sla.judge import judge
+from harness.sla.statistics import rate_bounds
+from harness.summary.due_order import Samples
+from reports.result import Verdict
+
+if TYPE_CHECKING:
+    from harness.summary.due_order import FloatArray
+    from tests.conftest import MakeRecord
+    from tests.unit.sla.conftest import Take
+
+
+def _samples(values: FloatArray, limit: float, sizes: FloatArray | None = None) -> Samples:
+    ones = np.ones(values.size)
+    return Samples(ones if sizes is None else sizes, values, (values > limit).astype(float), (values,))
+
+
+def autoregressive(n: int, correlation: float, seed: int = 1) -> FloatArray:
+    noise = np.random.default_rng(seed).standard_normal(n)
+    scale = np.sqrt(1 - correlation**2)
+    return np.asarray(lfilter([scale], [1, -correlation], noise))
+
+
+def test_autocorrelations_are_those_of_their_definition() -> None:
+    values = autoregressive(500, 0.7)
+    found = autocorrelations(values)
+    centred = values - values.mean()
+    plain = [centred[lag:] @ centred[: values.size - lag] / (centred @ centred) for lag in range(500)]
+    assert found is not None
+    np.testing.assert_allclose(found, plain, atol=1e-12)
+
+
+def test_equal_values_are_independent() -> None:
+    assert of_mean(_samples(np.full(50, 0.1), 1), 0.0) == Dependence()
+    assert of_share(_samples(np.full(50, 0.1), 1), 0.0) == Dependence()
+
+
+@pytest.mark.parametrize("n", [7, 400, 20_000])
+def test_independent_values_are_worth_themselves(n: int) -> None:
+    values = np.random.default_rng(3).exponential(1, n)
+    assert of_share(_samples(values, 2), 1.0).worth(n) == n
+    assert of_mean(_samples(values, 2), 1.0).worth(n) == n
+
+
+@pytest.mark.parametrize("correlation", [0.5, 0.8, 0.95])
+def test_the_effect_is_no_less_than_that_of_theory(correlation: float) -> None:
+    """The mean of an autoregressive series of order 1: (1 + r) / (1 - r). Raised for its own error."""
+    n = 60_000
+    exact = (1 + correlation) / (1 - correlation)
+    effect = of_mean(_samples(autoregressive(n, correlation), 0), 1.0).effect
+    assert exact <= effect <= 2.2 * exact
+
+
+def test_a_burst_is_one_event() -> None:
+    """Twenty misses one after the other, among values that are otherwise independent."""
+    values = np.random.default_rng(4).uniform(0, 1, 3_000)
+    values[1_000:1_020] = 5
+    dependence = of_share(_samples(values, 2), float(values.var()))
+    assert dependence.effect > 10
+    spread = np.random.default_rng(5).permutation(values)
+    assert of_share(_samples(spread, 2), float(values.var())).effect < 3
+
+
+def test_few_dependent_samples_are_never_enough() -> None:
+    assert Dependence().is_enough(1)
+    assert not Dependence(2.0).is_enough(2 * MIN_WORTH - 1)
+    assert Dependence(2.0).is_enough(2 * MIN_WORTH)
+    assert Dependence(2.0).needed(300) == 600
+    assert Dependence(2.0).needed(1) == 2 * MIN_WORTH
+
+
+def test_tokens_of_one_answer_are_alike() -> None:
+    """200 answers of 50 tokens: slow ones are slow in all their tokens, so there are 200 samples or so."""
+    rng = np.random.default_rng(6)
+    slow = rng.uniform(size=200) < 0.1
+    misses, sizes = np.where(slow, 50.0, 0.0), np.full(200, 50.0)
+    sums = np.where(slow, 500.0, 100.0) + rng.standard_normal(200)
+    samples = Samples(sizes, sums, misses, (sums / sizes,))
+    assert 120 <= of_share(samples, float((sums / sizes).var())).worth(10_000) <= 260
+
+
+def test_the_message_and_the_result_say_what_samples_are_worth(take: Take, make_record: MakeRecord) -> None:
+    rules, snapshot = take({"ttft": ["p95 < 500ms"]}, [100] * 400)
+    assert judge(rules, snapshot).rules[0].n_eff == 400
+    rules, _ = take({"ttft": ["p95 < 500ms"]})
+    result = judge(rules, _of_waves(rules, make_record)).rules[0]
+    assert result.verdict is Verdict.INCONCLUSIVE
+    assert result.n_eff is not None
+    assert result.n_eff < 60
+    assert f"400 samples worth {result.n_eff:,.0f} independent ones" in result.message
+    assert result.more_needed is not None
+
+
+def _of_waves(rules: Any, make_record: MakeRecord) -> Any:
+    """A server that grows slower and faster in turns of 80 requests."""
+    from harness.summary import Summarizer
+    from harness.window import Window
+
+    summarizer = Summarizer(Window(), "open", rules=rules)
+    for index in range(400):
+        ttft = 200 + 90 * np.sin(index / 13)
+        summarizer.add(make_record(index, due=10 * index, chunks=(ttft, ttft + 20)))
+    return summarizer.snapshot()
+
+
+def test_bounds_of_a_rate_are_wider_where_slices_hang_together() -> None:
+    """Counts with a slow swell: batches are made longer until they hang together no more."""
+    swell = 100 + 40 * autoregressive(120, 0.95)
+    plain = np.random.default_rng(7).permutation(swell)
+    widths = []
+    for counts in (swell, plain):
+        bounds = rate_bounds(counts.astype(np.int64), 1.0, 0.95, float(counts.mean()))
+        assert bounds is not None
+        widths.append(bounds[1] - bounds[0])
+    assert widths[0] > 2 * widths[1]
