@@ -82,14 +82,18 @@ class HealthProbe:
         if record.sent_ns is not None:
             _note(self._schedule_lag, record.sent_ns - record.due_ns - record.connect_ns)
 
-    def report(self, facts: LoadFacts, *, is_open: bool) -> ClientHealth:
+    def report(
+        self, facts: LoadFacts, rates: tuple[float, float] | None = None, *, is_open: bool
+    ) -> ClientHealth:
         """What has been found.
 
         Args:
             facts: Of the load that was generated meanwhile.
+            rates: Of its requests: per second as due, and as sent; None where they aren't known.
             is_open: True for an open loop. A closed one has no schedule to be late for.
         """
         delays = Histogram() if self._receive_delays is None else self._receive_delays.histogram()
+        planned, achieved = rates or (None, None)
         error = StampError(self._loop_lag, delays, self._schedule_lag if is_open else None)
         return ClientHealth(
             loop_lag_p99=_p99(self._loop_lag),
@@ -103,8 +107,8 @@ class HealthProbe:
             num_chunks=self._num_chunks,
             clock_resolution=max(1, round(time.get_clock_info("monotonic").resolution * 1e9)),
             dropped_arrivals=facts.dropped_arrivals,
-            achieved_rate=facts.achieved_rate if is_open else None,
-            planned_rate=facts.planned_rate if is_open else None,
+            achieved_rate=achieved,
+            planned_rate=planned,
             receive_delay_p50=round(delays.percentile(50) * 1_000) if delays.n else None,
             receive_delay_p99=_p99(delays) if delays.n else None,
             receive_delay_max=_max(delays) if delays.n else None,

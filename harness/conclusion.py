@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from harness.calibration.kept import beyond
 from harness.damage import UNDAMAGED
 from harness.looks import NUM_LOOKS, confidence_at, place_of
@@ -61,6 +63,8 @@ class Conclusion:
             ended_ns=checkpoint.elapsed_ns, interrupted=not checkpoint.is_whole, health=known_health
         )
         summary = tally.summarizer.summary(snapshot, scenario.confidence)
+        planned, achieved = snapshot.pace or (None, None)
+        health = structs.replace(checkpoint.health, planned_rate=planned, achieved_rate=achieved)
         looks = self._looks(checkpoint)
         judgement = judge(
             tally.rules,
@@ -69,6 +73,7 @@ class Conclusion:
             scenario.confidence if looks is None else looks.level,
             cause=tally.warm_up.cause,
             complete=checkpoint.stopped is None,
+            with_pace=not checkpoint.lost_workers,
         )
         judgement = judgement.invalid(*damage.causes, *_end_causes(checkpoint))
         server = self._server(checkpoint, telemetry)
@@ -93,7 +98,7 @@ class Conclusion:
             interrupted=checkpoint.interrupted,
             rules=judgement.rules,
             looks=looks,
-            health=checkpoint.health,
+            health=health,
             environment=manifest.environment,
             curves=_curves(snapshot),
             server=server,

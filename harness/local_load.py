@@ -12,6 +12,7 @@ from harness.drivers import Brake, LoadFacts, generate
 from harness.journal import Journal
 from harness.live_view import LiveView
 from harness.load_status import LoadStatus
+from harness.summary.pace import Pace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,6 +58,7 @@ class LocalLoad:
         self._facts = facts or LoadFacts()
         self._brake = brake or Brake(schedule.stop, self._facts)
         self._probe = HealthProbe(client.transport.receive_delays, self._facts)
+        self._pace = Pace()
         self._view = LiveView()
         self._looks = looks
 
@@ -79,6 +81,7 @@ class LocalLoad:
             def on_record(record: Record) -> None:
                 self._tally.add(record)
                 self._probe.observe(record)
+                self._pace.add(record)
                 self._view.add(record)
                 journal.append(record)
 
@@ -109,7 +112,7 @@ class LocalLoad:
 
     def status(self) -> LoadStatus:
         """How it stands."""
-        facts = self._facts
+        facts, is_open = self._facts, self._schedule.loop == "open"
         return LoadStatus(
             started_ns=facts.started_ns,
             elapsed_ns=self._elapsed_ns(),
@@ -118,9 +121,9 @@ class LocalLoad:
             num_backoffs=facts.num_backoffs,
             stopped=facts.stop_reason,
             decided=facts.decided,
-            pace=facts.pace(),
+            pace=self._pace.state(),
             live=self._view.state(),
-            health=self._probe.report(facts, is_open=self._schedule.loop == "open"),
+            health=self._probe.report(facts, self._pace.rates() if is_open else None, is_open=is_open),
         )
 
     def _elapsed_ns(self) -> int:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from harness.result_folder import Manifest
     from harness.window import Window
 
-VERSION: Final = 2
+VERSION: Final = 3
 
 
 class PartError(HarnessError):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from harness.summary.pace import PaceState
-
 if TYPE_CHECKING:
     from harness.decided import Decided
 
@@ -43,8 +41,6 @@ class LoadFacts:
         self.stop_reason: str | None = None
         self.decided: Decided | None = None
         self.nominal_rate: float | None = None
-        self._due_span: list[int] = []
-        self._sent_span: list[int] = []
 
     def begin(self, nominal_rate: float | None, start_ns: int | None = None) -> None:
         """The run starts at that instant of the monotonic clock; None for now."""
@@ -56,41 +52,20 @@ class LoadFacts:
         self.ended_ns = time.monotonic_ns()
         self._reach(self.ended_ns)
 
-    def sending(self, due_ns: int) -> None:
-        """A request that was due at ``due_ns`` (monotonic) is sent now."""
+    def sending(self) -> None:
+        """A request is sent now."""
         now_ns = time.monotonic_ns()
         self.num_sent += 1
         self.in_flight += 1
         second = self._reach(now_ns)
         if self.in_flight > self.in_flight_by_second[second]:
             self.in_flight_by_second[second] = self.in_flight
-        self._due_span[1:] = [due_ns]
-        self._sent_span[1:] = [now_ns]
 
     def ended(self) -> None:
         """A request has ended now."""
         self._reach(time.monotonic_ns())
         self.num_ended += 1
         self.in_flight -= 1
-
-    @property
-    def planned_rate(self) -> float | None:
-        """Requests per second by the due times of what was sent; None for fewer than two requests."""
-        return self._rate(self._due_span)
-
-    @property
-    def achieved_rate(self) -> float | None:
-        """Requests per second by the times at which they were really sent."""
-        return self._rate(self._sent_span)
-
-    def pace(self) -> PaceState:
-        """Of what was sent so far."""
-        return PaceState(num=self.num_sent, due_ns=_ends(self._due_span), sent_ns=_ends(self._sent_span))
-
-    def _rate(self, span: list[int]) -> float | None:
-        if len(span) < 2 or span[1] <= span[0]:
-            return None
-        return (self.num_sent - 1) * 1e9 / (span[1] - span[0])
 
     def _reach(self, now_ns: int) -> int:
         """Open the slices up to now; a slice begins with what was in flight before it."""
@@ -99,7 +74,3 @@ class LoadFacts:
         if missing > 0:
             self.in_flight_by_second.extend([self.in_flight] * missing)
         return second
-
-
-def _ends(span: list[int]) -> tuple[int, int] | None:
-    return (span[0], span[-1]) if span else None

@@ -93,7 +93,7 @@ class Load:
     async def send(self, prepared: Prepared, due_ns: int) -> Exchange:
         """Send one request and return when its exchange is over, however it ended."""
         exchange = self._digest.open(prepared, due_ns)
-        self.facts.sending(due_ns)
+        self.facts.sending()
         self._intake.sent()
         self.check_over()
         self._brake.begun()

@@ -12,16 +12,20 @@ if TYPE_CHECKING:
     from reports.result import ClientHealth
 
 _PACE_TOLERANCE: Final = 0.05
+_LATE: Final = "could not keep to the plan; lower the rate, or give it more CPU"
+_LATE_AT_FIRST: Final = "sent the first late and then made up for it; give it more CPU"
 
 
-def causes(rules: Iterable[Rule], snapshot: Snapshot, health: ClientHealth | None) -> tuple[str, ...]:
-    """One sentence for each cause; none where the run can be trusted."""
+def causes(
+    rules: Iterable[Rule], snapshot: Snapshot, health: ClientHealth | None, *, with_pace: bool = True
+) -> tuple[str, ...]:
+    """One sentence for each cause; none where the run can be trusted. Arguments as for ``judge``."""
     judged_errors = any(rule.metric == "error_rate" for rule in rules)
     return (
         *_of_samples(snapshot, judged_errors=judged_errors),
         *_of_range(snapshot),
         *(() if health is None else _of_arrivals(snapshot, health)),
-        *_of_pace(snapshot),
+        *(_of_pace(snapshot) if with_pace else ()),
     )
 
 
@@ -60,5 +64,5 @@ def _of_pace(snapshot: Snapshot) -> Iterator[str]:
     if abs(sent / due - 1) > _PACE_TOLERANCE:
         yield (
             f"{sent:.4g} requests/s were sent where {due:.4g} were due ({100 * (sent / due - 1):+.1f} %): "
-            "the harness could not keep to the plan; lower the rate, or give it more CPU"
+            f"the harness {_LATE if sent < due else _LATE_AT_FIRST}"
         )

@@ -53,6 +53,7 @@ def judge(
     *,
     cause: str | None = None,
     complete: bool = True,
+    with_pace: bool = True,
 ) -> Judgement:
     """Judge a run.
 
@@ -63,10 +64,11 @@ def judge(
         confidence: With which a PASS or a FAIL must hold, 0.5 <= confidence < 1.
         cause: A cause for INVALID that was found before.
         complete: Whether all of the load was sent. A part of it can fail, and it can't pass.
+        with_pace: Whether its pace is judged. Where a part of the senders was lost it says nothing.
     """
     rules = tuple(rules)
     results = tuple(judge_rule(rule, snapshot, health, confidence) for rule in rules)
-    found = (*(() if cause is None else (cause,)), *causes(rules, snapshot, health))
+    found = (*(() if cause is None else (cause,)), *causes(rules, snapshot, health, with_pace=with_pace))
     verdicts = {result.verdict for result in results}
     verdicts |= {Verdict.INVALID} if found else set()
     verdicts |= set() if complete else {Verdict.INCONCLUSIVE}

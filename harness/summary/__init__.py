@@ -279,6 +279,7 @@ class Summarizer:
             notes=(
                 *self._loop_notes(),
                 *self._observations.notes(self._loop),
+                *self._throughput.notes(),
                 *self._conversations.notes(),
                 *self._attainment_notes(),
             ),

@@ -11,6 +11,8 @@ from harness.summary.token_arrivals import token_arrivals
 from reports.result import Rate
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from harness.record import Record
     from harness.window import Window
 
@@ -21,10 +23,18 @@ class Throughput(Counting):
     """Counts of requests and tokens by their arrival, for rates.
 
     A request counts when its answer was complete, its prompt when its first token came. Tokens of a request
-    that the end of the run cut off count; those of a failed request don't.
+    that the end of the run cut off count; those of a failed request don't. Where only the end of an answer
+    tells the length of its prompt, the prompts of answers that were cut off or cancelled are left out.
     """
 
-    counted = ("_requests", "_output_tokens", "_input_tokens", "_unknown_output", "_unknown_input")
+    counted = (
+        "_requests",
+        "_output_tokens",
+        "_input_tokens",
+        "_unknown_output",
+        "_unknown_input",
+        "_unfinished_input",
+    )
 
     def __init__(self, window: Window) -> None:
         self._window = window
@@ -33,6 +43,7 @@ class Throughput(Counting):
         self._input_tokens = 0
         self._unknown_output = 0
         self._unknown_input = 0
+        self._unfinished_input = 0
 
     def add(self, record: Record) -> None:
         """Count what of the request lies inside the window."""
@@ -49,7 +60,9 @@ class Throughput(Counting):
         if not self._window.contains(arrival) or not (record.chunk_ns or record.outcome.succeeded):
             return
         self._input_tokens += record.prompt_tokens or 0
-        self._unknown_input += record.prompt_tokens is None
+        if record.prompt_tokens is None:
+            self._unknown_input += record.outcome.succeeded
+            self._unfinished_input += not record.outcome.succeeded
 
     def _add_output(self, record: Record) -> None:
         ends_ns = record.chunk_ns or [record.done_ns]
@@ -67,8 +80,21 @@ class Throughput(Counting):
         return (
             per_second("request_rate", self._requests, window_ns),
             self._token_rate("output_token_rate", self._output_tokens, self._unknown_output, window_ns),
-            self._token_rate("input_token_rate", self._input_tokens, self._unknown_input, window_ns),
+            self._token_rate("input_token_rate", self._input_tokens, self._unknown_prompts, window_ns),
         )
+
+    @property
+    def _unknown_prompts(self) -> int:
+        """Prompts for which the rate can't be known: those left out too, where there are no others."""
+        return self._unknown_input or (0 if self._input_tokens else self._unfinished_input)
+
+    def notes(self) -> Iterator[str]:
+        """What the rates leave out."""
+        if self._unfinished_input and not self._unknown_prompts:
+            yield (
+                f"the prompts of {self._unfinished_input} requests that were cut off or cancelled have an "
+                "unknown number of tokens: left out of input_token_rate"
+            )
 
     @staticmethod
     def _token_rate(name: str, tokens: int, num_unknown: int, window_ns: int) -> Rate:

@@ -118,9 +118,9 @@ class Crew:
         await asyncio.to_thread(self._put_together)
 
     def status(self) -> LoadStatus:
-        """How it stands, as of the last beats."""
-        statuses = [worker.status for worker in self._workers if worker.status is not None]
-        whole = merged(statuses or [_nothing_yet()], is_open=self._is_open)
+        """How it stands, as of the last beats; a worker that hasn't been heard of has done nothing."""
+        statuses = [worker.status or _nothing_yet() for worker in self._workers]
+        whole = merged(statuses, is_open=self._is_open)
         lost = tuple(worker.lost for worker in self._workers if worker.lost is not None)
         return msgspec.structs.replace(
             whole, started_ns=self.started_ns, stopped=self._stopped, decided=self._decided, lost=lost

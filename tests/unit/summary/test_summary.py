@@ -57,6 +57,26 @@ def test_tokens_of_a_cut_request_count_and_its_latency_does_not(make_record: Mak
     assert rates["error_rate"] == 0
 
 
+def test_prompts_of_cut_requests_that_are_unknown_are_left_out_and_counted(make_record: MakeRecord) -> None:
+    """The server tells the length of a prompt at the end of an answer."""
+    known = make_record(chunks=(100, 900, 1_000), prompt_tokens=8)
+    cut = [make_record(outcome="cut", chunks=(100,), done_ns=S, prompt_tokens=None) for _ in range(3)]
+    summary = _summary([known, *cut])
+    assert _rates(summary)["input_token_rate"] == pytest.approx(8)
+    assert any("prompts of 3 requests that were cut off or cancelled" in note for note in summary.notes)
+
+
+def test_without_any_known_prompt_there_is_no_input_rate(make_record: MakeRecord) -> None:
+    """0 would be said of prompts that were sent."""
+    cut = make_record(outcome="cut", chunks=(100,), done_ns=S, prompt_tokens=None)
+    known = make_record(prompt_tokens=8)
+    silent = make_record(prompt_tokens=None)
+    for records, num in (([cut], 1), ([known, silent, cut], 1)):
+        (rate,) = (rate for rate in _summary(records).rates if rate.name == "input_token_rate")
+        assert rate.value is None
+        assert rate.reason == f"{num} requests have an unknown number of tokens"
+
+
 def test_A4_01_a_broken_stream_counts_in_no_rate_but_the_error_rate(make_record: MakeRecord) -> None:
     broken = make_record(outcome="stream_error", message="overloaded", detail="500")
     rates = _rates(_summary([broken, make_record(chunks=(500, 1_000))]))

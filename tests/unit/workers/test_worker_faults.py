@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from harness.tally import Tally
 from harness.workers import process, worker
 from harness.workers.channel import Channel
+from harness.workers.crew import Crew
 from harness.workers.crew_size import WorkersError
 from harness.workers.messages import Failed, Message, Order, Ready, Start
 from harness.workers.process import WorkerProcess
+from scenarios.scenario import scenario_from
 from tests.unit.workers.test_messages import ADDRESS, MANIFEST
 
 if TYPE_CHECKING:
@@ -104,3 +107,10 @@ async def test_a_silent_worker_is_lost(tmp_path: Path, monkeypatch: pytest.Monke
         await one.start()
     await one.end()
     assert one.is_over
+
+
+def test_a_load_that_never_began_has_as_many_workers_as_it_was_given(tmp_path: Path) -> None:
+    schedule = scenario_from(MANIFEST.scenario).schedule()
+    path, stop = tmp_path / "journal.jsonl", asyncio.Event()
+    crew = Crew(schedule, 3, MANIFEST, ADDRESS, Tally(MANIFEST), path, stop)
+    assert [each.num_requests for each in crew.status().health.workers] == [0, 0, 0]
