@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import random
+import re
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +19,7 @@ loadgen = pytest.importorskip("mlperf_loadgen", reason="mlcommons-loadgen has no
 CONFIDENCE = 0.99
 """LoadGen's own."""
 TARGET_NS = 10_000_000
+_SAID = re.compile(r'"key": "(result_\w*query_count|early_stopping_met)", "value": (\w+)')
 PERCENTILES = (0.5, 0.9, 0.95, 0.97, 0.99, 0.999)
 
 
@@ -71,10 +72,11 @@ def decided_by_loadgen(case: Case, folder: Path) -> Decided:
     loadgen.StartTestWithLogSettings(system, library, _settings(case), _log_settings(folder), "")
     loadgen.DestroyQSL(library)
     loadgen.DestroySUT(system)
-    lines = (folder / "mlperf_log_detail.txt").read_text().splitlines()
-    said = {line["key"]: line["value"] for line in (json.loads(each.partition(" ")[2]) for each in lines)}
+    said = dict(_SAID.findall((folder / "mlperf_log_detail.txt").read_text()))
     return Decided(
-        said["result_query_count"], said["result_overlatency_query_count"], said["early_stopping_met"]
+        int(said["result_query_count"]),
+        int(said["result_overlatency_query_count"]),
+        said["early_stopping_met"] == "true",
     )
 
 
