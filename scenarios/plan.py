@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from scenarios.arrivals import OpenLoop
 from scenarios.errors import ScenarioError
 from scenarios.exact_lengths import check
-from scenarios.request import Arrival, LaterTurn
+from scenarios.request import Arrival, LaterTurn, Prompt
 from scenarios.seeds import generator
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from scenarios.arrivals import Arrivals
     from scenarios.prompts import PromptSource, PromptStream
-    from scenarios.request import FollowUp, Prompt
+    from scenarios.request import FollowUp
     from scenarios.sampling import Sampling
     from scenarios.schedule import Schedule
     from scenarios.tokenizers import TokenCounter
@@ -52,7 +52,8 @@ def plan(
         stream = check(stream, counter, _wanted(load, seed), load.num_requests)
     total = _total(load.num_requests, stream)
     arrivals = Numbering(load, sampling, seed).arrivals(stream)
-    return load.plan(arrivals, total, (*stream.notes, *_repeats(load.num_requests, stream)))
+    notes = (*stream.notes, *_wishes(stream, endpoint, sampling), *_repeats(load.num_requests, stream))
+    return load.plan(arrivals, total, notes)
 
 
 class Numbering:
@@ -88,14 +89,25 @@ class Numbering:
         index, self._num_requests = self._num_requests, self._num_requests + 1
         return {
             "index": index,
-            "sampling": _limit(asked, next(self._bodies)),
+            "sampling": _with_wishes(asked, next(self._bodies)),
             "cancel_after_ns": next(self._cancels),
         }
 
 
-def _limit(asked: Prompt | FollowUp, body: dict[str, Any]) -> dict[str, Any]:
-    """The scenario's own limit wins over that of the prompt's source."""
-    return body if asked.max_tokens is None else {"max_tokens": asked.max_tokens, **body}
+def _with_wishes(asked: Prompt | FollowUp, body: dict[str, Any]) -> dict[str, Any]:
+    """The scenario's own limit and fields win over those of the prompt's source."""
+    limit = {} if asked.max_tokens is None else {"max_tokens": asked.max_tokens}
+    own = asked.fields if isinstance(asked, Prompt) else {}
+    return {**limit, **own, **body}
+
+
+def _wishes(stream: PromptStream, endpoint: str, sampling: Sampling) -> Iterator[str]:
+    """What of a data set's own requests is sent, and what isn't."""
+    if stream.written_for not in (None, endpoint):
+        yield f"the prompts were written for the {stream.written_for} endpoint and go to {endpoint}"
+    for field, num in sorted(stream.own_fields.items()):
+        fate = "not sent: sampling says another" if field in sampling.stated else "sent with them"
+        yield f"{field} of {_prompts(num)}: {fate}"
 
 
 def _wanted(load: Arrivals, seed: int) -> int | None:

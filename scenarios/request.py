@@ -47,6 +47,8 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
         num_tokens: Length in tokens if the source knows it, else None.
         max_tokens: Output limit asked for by the prompt's source (a data set's own reply
             length), else None: the scenario's sampling section decides.
+        own_fields: Other body fields that the prompt's source asks for, as a JSON object; empty for none.
+            Those of the sampling section win.
         follow_ups: The later turns, where this is the beginning of a conversation.
     """
 
@@ -55,7 +57,13 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     token_ids: tuple[int, ...] | None = None
     num_tokens: int | None = None
     max_tokens: int | None = None
+    own_fields: str = ""
     follow_ups: tuple[FollowUp, ...] = ()
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """``own_fields`` as a mapping."""
+        return msgspec.json.decode(self.own_fields, type=dict[str, Any]) if self.own_fields else {}
 
 
 class LaterTurn(msgspec.Struct, frozen=True, kw_only=True):

@@ -65,6 +65,12 @@ class Sampling(Section):
             raise fault(f"min_tokens {self.min_tokens} is more than max_tokens {longest}")
         return self
 
+    @property
+    def stated(self) -> frozenset[str]:
+        """The body fields that it sets."""
+        ours = {name for name in type(self).model_fields if getattr(self, name) is not None} - {"extra_body"}
+        return frozenset(ours | self.extra_body.keys())
+
     def bodies(self, rng: Generator) -> Iterator[dict[str, Any]]:
         """The body fields of one request after the other, endlessly."""
         fixed = {

@@ -20,7 +20,7 @@ class Tally:
         self._counts[reason] += 1
 
     def notes(self, name: str, total: int | None = None) -> tuple[str, ...]:
-        """One for each reason, in the order in which they came up.
+        """One for each reason, sorted.
 
         Args:
             name: Of the data set.
@@ -29,5 +29,5 @@ class Tally:
         return tuple(self._notes(name, "" if total is None else f" of {total}"))
 
     def _notes(self, name: str, of_total: str) -> Iterator[str]:
-        for reason, num in self._counts.items():
+        for reason, num in sorted(self._counts.items()):
             yield f"{name}: {reason}: {num}{of_total}"

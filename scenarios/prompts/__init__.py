@@ -45,6 +45,8 @@ class PromptStream(msgspec.Struct, frozen=True, kw_only=True):
         num_turns: Requests that ``num_prompts`` make, all turns counted; None where each makes one.
         multi_turn: Whether some go on after an answer (``Prompt.follow_ups``).
         wording: What made their texts; None where they were not made up.
+        written_for: The endpoint that their data set was written for; None where it doesn't say.
+        own_fields: Body fields that their data set asks for, and how many of them do.
         notes: What a reader of the report must know about them.
     """
 
@@ -55,6 +57,8 @@ class PromptStream(msgspec.Struct, frozen=True, kw_only=True):
     num_turns: int | None = None
     multi_turn: bool = False
     wording: Wording | None = None
+    written_for: str | None = None
+    own_fields: dict[str, int] = {}
     notes: tuple[str, ...] = ()
 
     @property

@@ -9,12 +9,14 @@ from msgspec import structs
 from pydantic import Field
 
 from scenarios.errors import ScenarioError
-from scenarios.files import DataFile
+from scenarios.files import DataFile, read_data
 from scenarios.history import History
-from scenarios.prompt_files import PromptFile, decode, lines
+from scenarios.json_files import decode, decode_records, lines
+from scenarios.prompt_files import FileContents, PromptFile
 from scenarios.ranges import MAX_REQUESTS
 from scenarios.reply_lengths import ReplyLengths, reply_lengths
 from scenarios.request import FollowUp, Message, Prompt
+from scenarios.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +34,7 @@ class ConversationFile(PromptFile):
     and a JSON list of such objects (ShareGPT). ``delay_ms`` beside a user message is the time from the answer
     before to it, unless ``load.think_time`` says another. The length of the answer in the data is a turn's
     ``max_tokens``: in tokens where the scenario names a tokenizer, else in words. A conversation that doesn't
-    begin with a user (after a system prompt) is left out.
+    begin with a user (after a system prompt) is left out, and counted in the notes, as is one that is cut.
 
     Attributes:
         history: ``live`` or ``scripted``: the answers of the data.
@@ -43,30 +45,40 @@ class ConversationFile(PromptFile):
     history: History = "live"
     max_turns: int | None = Field(None, ge=1, le=MAX_REQUESTS)
 
-    def read(self) -> Iterator[Prompt]:
+    def read(self, counter: TokenCounter | None) -> FileContents:
         """A prompt for each conversation that has a turn."""
-        return iter(self.read_counted(None)[0])
-
-    def read_counted(self, counter: TokenCounter | None) -> tuple[list[Prompt], tuple[str, ...]]:
-        """The same, answers in tokens where somebody counts them."""
-        each_turns = (list(_turns(place, said))[: self.max_turns] for place, said in self._conversations())
+        written, changes = self._written()
+        tally = Tally()
+        each_turns = [self._turns(place, record, tally) for place, record in written]
         conversations = [turns for turns in each_turns if turns]
         answers = (turn.answer for turns in conversations for turn in turns)
         lengths = reply_lengths((each for each in answers if each is not None), counter)
         note = f"max_tokens of a turn is the number of {lengths.unit} of its answer in the data"
-        return [self._prompt(turns, lengths) for turns in conversations], (f"conversation_file: {note}",)
+        notes = (*changes, *tally.notes(self.file.name, len(written)))
+        prompts = [self._prompt(turns, lengths) for turns in conversations]
+        return FileContents(prompts, (*notes, f"conversation_file: {note}") if prompts else notes)
 
     def open(self, rng: Generator, counter: TokenCounter | None = None) -> PromptStream:
         """The usable conversations in order."""
         return structs.replace(super().open(rng, counter), multi_turn=True)
 
-    def _conversations(self) -> Iterator[tuple[str, Sequence[_Said]]]:
-        place, whole = f"prompts: {self.file}", self.file.read_bytes()
-        if whole.lstrip().startswith(b"["):
-            records = decode(place, whole, list[_Record])
-            yield from ((f"{place}[{index}]", each.said) for index, each in enumerate(records))
-        else:
-            yield from ((place, decode(place, text, _Record).said) for place, text in lines(self.file))
+    def _written(self) -> tuple[list[tuple[str, _Record]], tuple[str, ...]]:
+        """Place and conversation, and the changes that it took to read them."""
+        place, whole = f"prompts: {self.file}", read_data(self.file)
+        if not whole.lstrip().startswith(b"["):
+            return [(place, decode(place, text, _Record)) for place, text in lines(self.file)], ()
+        records, changes = decode_records(self.file, whole, _Record)
+        return [(f"{place}[{index}]", each) for index, each in enumerate(records)], changes
+
+    def _turns(self, place: str, record: _Record, tally: Tally) -> list[_Turn]:
+        turns = list(_turns(place, record.said))
+        if not turns:
+            tally.add("conversations left out because they don't begin with a user")
+        elif len(turns) > (self.max_turns or len(turns)):
+            tally.add("conversations cut to max_turns")
+        elif sum(len(turn.asked) + (turn.answer is not None) for turn in turns) < len(record.said):
+            tally.add("conversations cut where an answer has no question, or a question no user")
+        return turns[: self.max_turns]
 
     def _prompt(self, turns: Sequence[_Turn], lengths: ReplyLengths) -> Prompt:
         first, *later = turns
@@ -90,7 +102,7 @@ class _Said(msgspec.Struct):
     content: str | None = None
     speaker: str | None = msgspec.field(name="from", default=None)
     value: str | None = None
-    delay_ms: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    delay_ms: Annotated[float, msgspec.Meta(ge=0, le=9e12)] | None = None
 
 
 class _Record(msgspec.Struct):

@@ -105,3 +105,159 @@ def test_shared_prefixes_are_as_many_and_as_frequent_as_stated() -> None:
     assert len(set(prefixes)) == 3
     assert 35 <= len(prefixes) <= 65
     assert {len(text) for text in texts} == {10, 50}
+
+
+def _batch(folder: Path, *bodies: dict[str, Any], url: str = "/v1/chat/completions", **keys: Any) -> Schedule:
+    asked = {"model": "gpt", "messages": [{"role": "user", "content": "Hi"}]}
+    lines = [{"custom_id": "1", "method": "POST", "url": url, "body": asked | body} for body in bodies]
+    (folder / "b.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    prompts = {"source": "openai_batch", "file": "b.jsonl", "repeat": False}
+    load = {"arrivals": "closed", "concurrency": 1, "requests": 3}
+    return scenario_from({"name": "t", "load": load, "prompts": prompts, **keys}, folder=folder).schedule()
+
+
+def test_openai_batch_sends_the_fields_of_each_body(tmp_path: Path) -> None:
+    tools = [{"type": "function", "function": {"name": "f"}}]
+    schedule = _batch(
+        tmp_path,
+        {"temperature": 0.3, "n": 3, "stream": False},
+        {"tools": tools, "max_completion_tokens": 9, "user": None},
+        {},
+    )
+    assert [each.sampling for each in schedule.arrivals] == [
+        {"temperature": 0.3, "n": 3},
+        {"max_tokens": 9, "tools": tools},
+        {},
+    ]
+    assert schedule.notes == (
+        "b.jsonl: requests whose model isn't sent, the run's own being asked: 3 of 3",
+        "b.jsonl: requests whose stream isn't sent, all being streamed: 1 of 3",
+        "n of 1 prompt: sent with them",
+        "temperature of 1 prompt: sent with them",
+        "tools of 1 prompt: sent with them",
+    )
+
+
+def test_sampling_of_the_scenario_wins_over_that_of_a_batch_and_says_so(tmp_path: Path) -> None:
+    sampling = {"temperature": 1.0, "extra_body": {"n": 2}}
+    schedule = _batch(tmp_path, {"temperature": 0.3}, {"n": 3, "top_p": 0.5}, sampling=sampling)
+    assert [each.sampling for each in schedule.arrivals] == [
+        {"temperature": 1.0, "n": 2},
+        {"temperature": 1.0, "n": 2, "top_p": 0.5},
+    ]
+    assert "temperature of 1 prompt: not sent: sampling says another" in schedule.notes
+    assert "top_p of 1 prompt: sent with them" in schedule.notes
+
+
+@pytest.mark.parametrize(
+    ("body", "url", "message"),
+    [
+        ({}, "/v1/embeddings", r"b\.jsonl:1: url '/v1/embeddings'; only /v1/chat/completions and /v1/compl"),
+        ({}, "/v1/completions", r"b\.jsonl:1: /v1/completions needs 'prompt' in the body"),
+        (
+            {"messages": [{"role": "assistant", "content": "", "tool_calls": [{}]}]},
+            None,
+            "with tool_calls; only",
+        ),
+        ({"max_tokens": 0}, None, "max_tokens must be at least 1, not 0"),
+        ({"max_tokens": 10**30}, None, r"b\.jsonl:1: "),
+        ({"top_k": 10**18 * 10}, None, r"b\.jsonl:1: top_k: must be within 64 bits"),
+    ],
+)
+def test_what_a_batch_asks_for_and_nobody_sends_is_refused(
+    tmp_path: Path, body: dict[str, Any], url: str | None, message: str
+) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        _batch(tmp_path, body, url=url or "/v1/chat/completions")
+
+
+def test_a_batch_has_one_endpoint(tmp_path: Path) -> None:
+    lines = [{"url": "/v1/chat/completions", "body": {"messages": [{"role": "user", "content": "Hi"}]}}]
+    lines.append({"url": "/v1/completions", "body": {"prompt": "Hi"}})
+    (tmp_path / "b.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    with pytest.raises(ScenarioError, match=r"b\.jsonl:2: url '/v1/completions' is not that before"):
+        _schedule(tmp_path, source="openai_batch", file="b.jsonl")
+
+
+def test_a_batch_for_another_endpoint_says_so(tmp_path: Path) -> None:
+    schedule = _batch(tmp_path, {"messages": None, "prompt": "Hi"}, url="/v1/completions")
+    assert "the prompts were written for the completions endpoint and go to chat" in schedule.notes
+    assert not any("written for" in note for note in _batch(tmp_path, {}).notes)
+
+
+def test_sharegpt_counts_what_it_leaves_out() -> None:
+    notes = _schedule(source="sharegpt", file="sharegpt.json", repeat=False).notes
+    assert notes[:2] == (
+        "sharegpt.json: records left out because they don't begin with a question and its reply: 2 of 4",
+        "sharegpt.json: records sent without their system prompt: 1 of 4",
+    )
+
+
+def test_sharegpt_without_a_usable_record_says_why(tmp_path: Path) -> None:
+    _write(tmp_path, [{"conversations": [{"from": "human", "value": "Why?"}, {"from": "gpt", "value": " "}]}])
+    with pytest.raises(
+        ScenarioError, match=r"can be sent; data\.json: records .* or reply is empty: 1 of 1$"
+    ):
+        _schedule(tmp_path, source="sharegpt", file="data.json")
+
+
+@pytest.mark.parametrize("source", ["sharegpt", "conversation_file"])
+def test_halves_of_surrogate_pairs_are_replaced_and_counted(tmp_path: Path, source: str) -> None:
+    r"""Not whole pairs, nor an escaped backslash before a ``u``."""
+    turns = [{"from": "human", "value": "q \ud83d \U0001f600 \\ud83d"}, {"from": "gpt", "value": "a \udc00"}]
+    _write(tmp_path, [{"conversations": turns}])
+    schedule = _schedule(tmp_path, source=source, file="data.json", repeat=False)
+    (arrival,) = schedule.arrivals
+    asked = arrival.prompt.text or (arrival.prompt.messages or ())[0].content
+    assert asked == "q \ufffd \U0001f600 \\ud83d"
+    assert "data.json: halves of surrogate pairs read as U+FFFD: 2" in schedule.notes
+
+
+def test_conversation_file_counts_what_it_leaves_out(tmp_path: Path) -> None:
+    user, answer = {"role": "user", "content": "Why?"}, {"role": "assistant", "content": "So."}
+    records = [[answer, user], [user, answer, answer, user], [user, answer, user, answer], [user, answer], []]
+    _write(tmp_path, [{"messages": each} for each in records])
+    notes = _schedule(tmp_path, source="conversation_file", file="data.json", max_turns=1).notes
+    assert notes[:3] == (
+        "data.json: conversations cut to max_turns: 1 of 5",
+        "data.json: conversations cut where an answer has no question, or a question no user: 1 of 5",
+        "data.json: conversations left out because they don't begin with a user: 2 of 5",
+    )
+
+
+def test_jsonl_counts_the_keys_that_it_does_not_read(tmp_path: Path) -> None:
+    lines = [{"prompt": "a", "id": 1, "temperature": 0.5}, {"prompt": "b", "id": 2}]
+    lines.append({"messages": [{"role": "user", "content": "c", "name": "Ada"}], "max_tokens": 3})
+    (tmp_path / "p.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    notes = _schedule(tmp_path, source="jsonl", file="p.jsonl", repeat=False).notes
+    assert notes[:3] == (
+        "p.jsonl: lines with the key 'id', which isn't read: 2",
+        "p.jsonl: lines with the key 'temperature', which isn't read: 1",
+        "p.jsonl: messages sent without their name: 1",
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("jsonl", '{"prompt": "Hi"}\r\n'),
+        ("jsonl", '"Hi"\r\n'),
+        ("openai_batch", '{"body": {"prompt": "Hi"}}\r\n'),
+        (
+            "sharegpt",
+            '[{"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "a"}]}]',
+        ),
+        ("conversation_file", '[{"messages": [{"role": "user", "content": "Hi"}]}]'),
+        ("conversation_file", '{"messages": [{"role": "user", "content": "Hi"}]}\r\n'),
+    ],
+)
+def test_a_byte_order_mark_is_no_fault(tmp_path: Path, source: str, text: str) -> None:
+    (tmp_path / "d").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    (arrival,) = _schedule(tmp_path, source=source, file="d", repeat=False).arrivals
+    assert (arrival.prompt.text or (arrival.prompt.messages or ())[0].content) == "Hi"
+
+
+def test_a_line_nested_too_deep_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "d").write_text('{"body": {"prompt": "Hi", "x": ' + "[" * 100_000 + "]" * 100_000 + "}}")
+    with pytest.raises(ScenarioError, match="d:1: "):
+        _schedule(tmp_path, source="openai_batch", file="d")
