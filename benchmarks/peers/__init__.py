@@ -58,11 +58,13 @@ class RequestTimes(NamedTuple):
         request_id: As it was sent in ``X-Request-Id``.
         ttft_ns: From sent to the first chunk that bears a token.
         gaps_ns: From one such chunk to the next.
+        due_ns: When the client wanted it sent, by the monotonic clock; None if it doesn't say.
     """
 
     request_id: str
     ttft_ns: int
     gaps_ns: list[int]
+    due_ns: int | None = None
 
 
 class Claims(NamedTuple):

@@ -69,6 +69,7 @@ def _quantiles(found: dict[str, Any], name: str) -> Quantiles:
 
 def _requests(folder: Path) -> list[RequestTimes]:
     """The id ends with the request's index; what stands before is the run's."""
+    started_ns = json.loads((folder / "checkpoint.json").read_bytes())["started_ns"]
     requests = []
     for line in (folder / "journal.jsonl").read_bytes().splitlines():
         entry = json.loads(line)
@@ -76,7 +77,8 @@ def _requests(folder: Path) -> list[RequestTimes]:
             continue
         times = entry["chunk_ns"]
         gaps = [after - before for before, after in itertools.pairwise(times)]
-        requests.append(RequestTimes(f"-{entry['index']}", times[0] - entry["sent_ns"], gaps))
+        due_ns = started_ns + entry["due_ns"]
+        requests.append(RequestTimes(f"-{entry['index']}", times[0] - entry["sent_ns"], gaps, due_ns))
     return requests
 
 

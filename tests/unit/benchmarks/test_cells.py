@@ -96,6 +96,25 @@ def test_poisson_arrivals_pass_and_even_ones_do_not() -> None:
     assert found["arrival gaps p"] > 0.01
 
 
+def test_a_plan_is_told_apart_from_what_became_of_it() -> None:
+    """A Poisson plan, and a client that can't send two requests within 1 ms: the plan is no worse for it."""
+    plan_ms = np.random.default_rng(1).exponential(5.0, 4_000).cumsum()
+    sent_ms, free_ms = [], 0.0
+    for due_ms in plan_ms:
+        sent_ms.append(max(due_ms, free_ms))
+        free_ms = sent_ms[-1] + 1.0
+    truth = Truth([line(i, at) for i, at in enumerate(sent_ms)])
+    requests = [RequestTimes(f"r-{i}", 0, [10 * MS] * 2, round(due * MS)) for i, due in enumerate(plan_ms)]
+    found = cells.figures(cells.open_loop(20), Claims(4_000, None, None, None, requests), truth, USAGE)
+    assert found["arrival gaps p"] < 1e-6
+    assert min(found["plan gaps p"], found["plan times p"]) > 0.01
+    off_ms = np.sort(np.array(sent_ms) - plan_ms)
+    assert found["off plan max"] == pytest.approx(off_ms[-1], abs=1e-5)
+    assert found["off plan p99"] == pytest.approx(off_ms[3_959], abs=1e-5)
+    silent = Claims(4_000, None, None, None, [each._replace(due_ns=None) for each in requests])
+    assert "plan gaps p" not in cells.figures(cells.open_loop(20), silent, truth, USAGE)
+
+
 def test_further_chunks_are_charged_with_all_that_they_bring() -> None:
     """A client that digests only when the load is over takes time all the same."""
     small = {"chunks": 1e6, "wall s": 10.0, "cpu s": 9.0, "peak MB": 100.0}

@@ -120,7 +120,7 @@ def test_clients_that_write_times_down(name: str, load: Load) -> None:
     write(load.folder / "times.json", times)
     claims = peers.find(name).claims(load)
     assert claims[:3] == (1, Quantiles(51.0, 51.0), Quantiles(10.0, 14.0))
-    assert claims.requests == [(f"{name}-0", 51_000_000, [10_000_000, 14_000_000])]
+    assert claims.requests == [(f"{name}-0", 51_000_000, [10_000_000, 14_000_000], None)]
 
 
 def test_tokenpace_is_asked_for_its_service_time(load: Load) -> None:
@@ -138,6 +138,7 @@ def test_tokenpace_is_asked_for_its_service_time(load: Load) -> None:
         ],
     }
     write(load.folder / "result" / "result.json", found)
-    entry = {"index": 3, "sent_ns": 5, "chunk_ns": [15, 17]}
+    write(load.folder / "result" / "checkpoint.json", {"started_ns": 1_000})
+    entry = {"index": 3, "due_ns": 4, "sent_ns": 5, "chunk_ns": [15, 17]}
     (load.folder / "result" / "journal.jsonl").write_text(json.dumps(entry) + "\n")
-    assert peers.find("tokenpace").claims(load) == (24, TTFT, GAP, 2.5, [("-3", 10, [2])])
+    assert peers.find("tokenpace").claims(load) == (24, TTFT, GAP, 2.5, [("-3", 10, [2], 1_004)])
