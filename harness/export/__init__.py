@@ -9,7 +9,7 @@ A table is one file of this folder, and the file's name is the table's name. It 
 ``rows(run: ExportedRun) -> Iterator[Row]``
     the rows, read as they are asked for.
 
-docs/export.md lists the columns; it is made from them.
+docs/export.md lists the columns; it is made from them. Histograms are no tables: see ``_histograms``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
+from harness.export._histograms import HISTOGRAMS, export_histograms
 from harness.export._run import ExportedRun
 from reports import tables
 
@@ -27,7 +28,15 @@ if TYPE_CHECKING:
 
     from reports.tables import Column, Row
 
-__all__ = ["SCHEMA_VERSION", "ExportedRun", "export", "names", "table"]
+__all__ = [
+    "HISTOGRAMS",
+    "SCHEMA_VERSION",
+    "ExportedRun",
+    "export",
+    "export_histograms",
+    "names",
+    "table",
+]
 
 SCHEMA_VERSION: Final = 1
 
@@ -56,7 +65,7 @@ def table(name: str) -> Table:
         TableError: There is none.
     """
     if name not in names():
-        raise tables.TableError(f"no table {name!r}; there are: {', '.join(names())}")
+        raise tables.TableError(f"no table {name!r}; there are: {', '.join(names())}, and {HISTOGRAMS}")
     return cast("Table", importlib.import_module(f"{__name__}.{name}"))
 
 

@@ -189,7 +189,7 @@ def test_without_pyarrow_there_is_a_remedy(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--what", "tokens"], "no table 'tokens'; there are: chunks, requests, timeline"),
+        (["--what", "tokens"], "no table 'tokens'; there are: chunks, requests, timeline, and histograms"),
         (["--format", "xlsx"], "no format 'xlsx'; there are: csv, parquet"),
         (["--what", "timeline"], "make it with: tokenpace report"),
     ],
