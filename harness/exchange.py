@@ -108,10 +108,10 @@ class Exchange(Timeline):
         self._digest_all()
         return self._decoder.answer.has_token
 
-    def is_over(self) -> bool:
+    def over_ns(self) -> int | None:
         """See ``Timeline``. Decodes what has come so far."""
         self._digest_all()
-        return self._decoder.answer.done_ns is not None
+        return self._decoder.answer.done_ns
 
     def _digest_all(self) -> None:
         while self.digest(1_000):

@@ -137,6 +137,6 @@ class Timeline:
         """True once a token has come: then the idle timeout holds, no more that for the first token."""
         return bool(self.reads)
 
-    def is_over(self) -> bool:
-        """True once the stream in the body has ended by its own form, whether or not the body has."""
-        return False
+    def over_ns(self) -> int | None:
+        """When the stream in the body ended by its own form, though the body may go on; None if it hasn't."""
+        return None

@@ -61,13 +61,21 @@ class Watchdog:
     def _expect_end(self) -> None:
         """The stream may be over: the body should be, too, before long."""
         if self._end_timer is None:
-            delay_s = END_WAIT_NS / 1e9 + _SLACK_S
-            self._end_timer = asyncio.get_running_loop().call_later(delay_s, self._look_for_end)
+            self._look_for_end_in(END_WAIT_NS)
+
+    def _look_for_end_in(self, delay_ns: int) -> None:
+        delay_s = delay_ns / 1e9 + _SLACK_S
+        self._end_timer = asyncio.get_running_loop().call_later(delay_s, self._look_for_end)
 
     def _look_for_end(self) -> None:
         self._end_timer = None
-        if self._timeline.end is None and self._timeline.is_over():
-            self._leave_open(time.monotonic_ns())
+        now_ns, over_ns = time.monotonic_ns(), self._timeline.over_ns()
+        if over_ns is None:  # the mark was in the text
+            return
+        if now_ns < over_ns + END_WAIT_NS:
+            self._look_for_end_in(over_ns + END_WAIT_NS - now_ns)
+        else:
+            self._leave_open(now_ns)
 
     def _leave_open(self, now_ns: int) -> None:
         message = f"the body didn't end within {END_WAIT_NS / 1e9:g} s of its stream"
@@ -78,7 +86,7 @@ class Watchdog:
         """End the exchange if a limit has passed, else come back when the next one may have."""
         self._timer = None
         now_ns = time.monotonic_ns()
-        if self._is_silent(now_ns) and self._timeline.is_over():
+        if self._is_silent(now_ns) and self._timeline.over_ns() is not None:
             self._leave_open(now_ns)
             return
         limit = self._passed(now_ns)

@@ -25,6 +25,8 @@ _ESCAPES: Final = re.compile(
     r"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})"  # half of one
     r"|\\."
 )
+_NO_NUMBERS: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|(-?\b(?:NaN|Infinity)\b)', re.DOTALL)
+"""A string, be it unfinished, or a word that Python's JSON has for a number."""
 
 
 class Reader(Generic[Form]):
@@ -64,6 +66,14 @@ class Reader(Generic[Form]):
 
 
 def _with_replacements(data: bytes) -> str:
-    """As text: bytes that aren't UTF-8 and halves of surrogate pairs (a cut by UTF-16 units) are replaced."""
+    """As JSON text, with replacements for what can't be.
+
+    Bytes that aren't UTF-8 and halves of surrogate pairs (from a text cut by UTF-16 units) become replacement
+    characters; NaN and Infinity, as Python writes them, something that is no number.
+    """
     text = data.decode(errors="replace")
-    return _ESCAPES.sub(lambda found: "\\ufffd" if found[1] else found[0], text)
+    if "\\ud" in text or "\\uD" in text:
+        text = _ESCAPES.sub(lambda found: "\\ufffd" if found[1] else found[0], text)
+    if "NaN" in text or "Infinity" in text:
+        text = _NO_NUMBERS.sub(lambda found: "false" if found[1] else found[0], text)
+    return text
