@@ -58,7 +58,7 @@ def read_document(path: Path) -> Document:
         ScenarioError: The file is missing, is neither YAML nor TOML, or holds a key twice.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ScenarioError(f"{path}: can't be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -106,8 +106,8 @@ def _wishes(stream: PromptStream, endpoint: str, sampling: Sampling) -> Iterator
     if stream.written_for not in (None, endpoint):
         yield f"the prompts were written for the {stream.written_for} endpoint and go to {endpoint}"
     for field, num in sorted(stream.own_fields.items()):
-        fate = "not sent: sampling says another" if field in sampling.stated else "sent with them"
-        yield f"{field} of {_prompts(num)}: {fate}"
+        fate = "not sent, as sampling states another" if field in sampling.stated else "sent with each"
+        yield f"{field} stated by the data set for {_prompts(num)}: {fate}"
 
 
 def _wanted(load: Arrivals, seed: int) -> int | None:

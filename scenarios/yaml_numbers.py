@@ -36,11 +36,11 @@ def misread(node: yaml.Node) -> str | None:
         return None
     text = node.value
     if ":" in text:
-        remedy = "write a plain number, or a duration such as 1m30s, or put it in quotes"
+        remedy = "write a plain number, or a duration such as 1m30s; a text stands in quotes"
         return f"{text} counts in sixties in YAML; {remedy}"
     if node.tag == INT and _OCTAL.fullmatch(text):
         plain = re.sub(r"^([-+]?)[0_]+(?=\d)", r"\1", text)
-        return f"{text} is {int(text, 8)} in YAML, an octal number; write {plain}, or put it in quotes"
+        return f"{text} is {int(text, 8)} in YAML, an octal number; write {plain}; a text stands in quotes"
     return None
 
 

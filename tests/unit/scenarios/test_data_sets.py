@@ -132,9 +132,9 @@ def test_openai_batch_sends_the_fields_of_each_body(tmp_path: Path) -> None:
     assert schedule.notes == (
         "b.jsonl: requests whose model isn't sent, the run's own being asked: 3 of 3",
         "b.jsonl: requests whose stream isn't sent, all being streamed: 1 of 3",
-        "n of 1 prompt: sent with them",
-        "temperature of 1 prompt: sent with them",
-        "tools of 1 prompt: sent with them",
+        "n stated by the data set for 1 prompt: sent with each",
+        "temperature stated by the data set for 1 prompt: sent with each",
+        "tools stated by the data set for 1 prompt: sent with each",
     )
 
 
@@ -145,8 +145,11 @@ def test_sampling_of_the_scenario_wins_over_that_of_a_batch_and_says_so(tmp_path
         {"temperature": 1.0, "n": 2},
         {"temperature": 1.0, "n": 2, "top_p": 0.5},
     ]
-    assert "temperature of 1 prompt: not sent: sampling says another" in schedule.notes
-    assert "top_p of 1 prompt: sent with them" in schedule.notes
+    assert (
+        "temperature stated by the data set for 1 prompt: not sent, as sampling states another"
+        in schedule.notes
+    )
+    assert "top_p stated by the data set for 1 prompt: sent with each" in schedule.notes
 
 
 @pytest.mark.parametrize(

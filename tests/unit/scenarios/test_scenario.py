@@ -50,6 +50,15 @@ def test_toml_and_yaml_say_the_same(tmp_path: Path) -> None:
     assert load_scenario(tmp_path / "mine.yaml") == scenario
 
 
+@pytest.mark.parametrize("suffix", ["toml", "yaml"])
+def test_a_byte_order_mark_is_no_fault(tmp_path: Path, suffix: str) -> None:
+    (tmp_path / "mine.toml").write_text(TOML, encoding="utf-8-sig")
+    (tmp_path / "mine.yaml").write_text(
+        library.find("chat").read_text(encoding="utf-8"), encoding="utf-8-sig"
+    )
+    assert load_scenario(tmp_path / f"mine.{suffix}").name in ("mine", "chat")
+
+
 def test_file_is_found_beside_the_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the working directory is."""
     folder = tmp_path / "team"

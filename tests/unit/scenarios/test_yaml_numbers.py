@@ -56,7 +56,7 @@ def test_a_number_out_of_reach_is_refused_as_a_number(tmp_path: Path) -> None:
     [
         (
             "  rate: 010",
-            "a.yaml:6: load.rate: 010 is 8 in YAML, an octal number; write 10, or put it in quotes",
+            "a.yaml:6: load.rate: 010 is 8 in YAML, an octal number; write 10; a text stands in quotes",
         ),
         (
             "  rate: 1:30",
