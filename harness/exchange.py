@@ -70,7 +70,7 @@ class Exchange(Timeline):
             self.recorded = asyncio.get_running_loop().create_future()
         is_kept = keep_text or self.recorded is not None or client.counter is not None
         self._decoder = Decoder(client.endpoint, is_kept)
-        self.end_mark = client.endpoint.end_mark
+        self.end_marks = client.endpoint.end_marks
 
     @property
     def has_reply(self) -> bool:

@@ -65,8 +65,8 @@ class Timeline:
         detail: The sub-class of the failure.
         message: What happened in words; may hold secrets.
         num_resends: How often the request was sent again, since a kept-alive connection had been closed.
-        end_mark: What comes in the last event of a stream and hardly elsewhere; empty if nothing does.
-        on_end_mark: Called when it has come, by who waits for the end of the body.
+        end_marks: With which a read may end that is the last of a stream, and hardly any other.
+        on_end_mark: Called when one has come, set by who waits for the end of the body.
     """
 
     __slots__ = (
@@ -75,7 +75,7 @@ class Timeline:
         "detail",
         "due_ns",
         "end",
-        "end_mark",
+        "end_marks",
         "end_ns",
         "headers",
         "headers_ns",
@@ -102,7 +102,7 @@ class Timeline:
         self.detail = ""
         self.message = ""
         self.num_resends = 0
-        self.end_mark = b""
+        self.end_marks: tuple[bytes, ...] = ()
         self.on_end_mark: Callable[[], None] | None = None
         self._num_gathered = 0
 
@@ -119,7 +119,7 @@ class Timeline:
         """
         self.read_ns.append(at_ns)
         self.reads.append(data)
-        if self.end_mark and self.end_mark in data and self.on_end_mark is not None:
+        if data.endswith(self.end_marks) and self.on_end_mark is not None:
             self.on_end_mark()
         self._num_gathered += len(data)
         if self._num_gathered >= SLICE_BYTES:

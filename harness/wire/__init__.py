@@ -87,12 +87,12 @@ class Endpoint(abc.ABC):
     Attributes:
         path: After the base path, such as ``/chat/completions``.
         streaming: Whether its answers are asked for as streams of tokens.
-        end_mark: What the last event of its streams has in it, and hardly any other; empty if there is none.
+        end_marks: With which its streams may end, and hardly an event before: a hint where to look closer.
     """
 
     path: ClassVar[str]
     streaming: ClassVar[bool] = True
-    end_mark: ClassVar[bytes] = b"[DONE]"
+    end_marks: ClassVar[tuple[bytes, ...]] = (b"[DONE]\n\n", b"[DONE]\r\n\r\n")
 
     @abc.abstractmethod
     def body(self, arrival: Arrival, model: str) -> bytes:

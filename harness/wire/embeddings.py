@@ -48,7 +48,7 @@ class Wire(Endpoint):
 
     path: ClassVar[str] = "/embeddings"
     streaming: ClassVar[bool] = False
-    end_mark: ClassVar[bytes] = b""
+    end_marks: ClassVar[tuple[bytes, ...]] = ()
 
     def body(self, arrival: Arrival, model: str) -> bytes:
         """See ``Endpoint``."""

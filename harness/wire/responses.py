@@ -19,7 +19,7 @@ class Wire(Endpoint):
     """``/responses``: usage comes unasked with the last event, and the output limit has another name."""
 
     path: ClassVar[str] = "/responses"
-    end_mark: ClassVar[bytes] = b'"response":'  # of the first two events too
+    end_marks: ClassVar[tuple[bytes, ...]] = (b"}}\n\n", b'd"}\n\n', b'.incomplete"}\n\n', b"}}\r\n\r\n")
 
     def body(self, arrival: Arrival, model: str) -> bytes:
         """See ``Endpoint``."""

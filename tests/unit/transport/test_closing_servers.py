@@ -24,7 +24,7 @@ class Marked(Timeline):
 
     def __init__(self) -> None:
         super().__init__(time.monotonic_ns())
-        self.end_mark = b"[DONE]"
+        self.end_marks = (b"[DONE]\n\n",)
 
     def over_ns(self) -> int | None:
         """See ``Timeline``."""
@@ -123,7 +123,7 @@ def test_a_body_that_ends_a_little_later_keeps_its_connection(
 
 
 def test_a_mark_in_the_middle_of_a_stream_ends_nothing(carrier: Carrier, serve: Serve) -> None:
-    text = b'data: {"x": "[DONE]"}\n\n'
+    text = b"data: [[DONE]\n\n"
     server = serve(lambda _: [HEAD, chunk(text), 0.2, chunk(text), 0.09, chunk(DONE), 0.03, LAST])
     (timeline,) = exchange(carrier, server.port)
     assert body_of(timeline) == 2 * text + DONE
