@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from harness.summary.snapshot import Snapshot
     from reports.histogram import Histogram
     from reports.result import Rate
+
+_FAR: Final = 3
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +92,8 @@ def _of_percentile(rule: Rule, p: float, snapshot: Snapshot, confidence: float) 
     histogram, scale = snapshot.histograms[series], step(metrics.metric(rule.metric).unit)
     samples = snapshot.due_order.samples(rule, series)
     dependence = INDEPENDENT if samples is None else of_share(samples, _variance(histogram, scale))
+    if _is_far(rule, histogram):
+        dependence = INDEPENDENT
     beyond = count_beyond(rule, histogram)
     allowed = 1 - p / 100 if rule.operator.is_ceiling else p / 100
     low, high = _percentile_bounds(histogram, p, dependence, confidence)
@@ -104,6 +108,15 @@ def _of_percentile(rule: Rule, p: float, snapshot: Snapshot, confidence: float) 
         needed=_needed_for_share(beyond, histogram.n, allowed, confidence, dependence),
         detail=f"{beyond} of {histogram.n} {side} the limit",
     )
+
+
+def _is_far(rule: Rule, histogram: Histogram) -> bool:
+    """True where every value is a third of the limit at most, or three times it at the least.
+
+    How values go up and down together says nothing of a limit that none of them comes near.
+    """
+    limit = rule.limit / step(metrics.metric(rule.metric).unit)
+    return histogram.maximum * _FAR <= limit or histogram.minimum >= limit * _FAR
 
 
 def _percentile_bounds(

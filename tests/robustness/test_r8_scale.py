@@ -93,7 +93,7 @@ def test_R8_a_million_records_are_reported_in_a_minute(
     folder = done.folder.path
     _write_journal(folder / "journal.jsonl", num)
     checkpoint = json.loads((folder / "checkpoint.json").read_bytes())
-    checkpoint |= {"elapsed_ns": (num + 200) * MS}
+    checkpoint |= {"elapsed_ns": (num + 200) * MS, "num_records": num}
     (folder / "checkpoint.json").write_text(json.dumps(checkpoint))
     begun_s, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     reported = tokenpace("report", folder, "-q", code=MEASURED)
