@@ -83,7 +83,7 @@ def answer(
 
 def _knee(search: Search, probes: Sequence[Probe]) -> tuple[Chance, ...]:
     """From the smallest load to the largest, evenly on the logarithmic scale."""
-    if search.belief is None:
+    if search.sure is None:
         return ()
     loads = [probe.load for probe in probes]
     low, high = math.log(min(loads)), math.log(max(loads))
@@ -91,8 +91,7 @@ def _knee(search: Search, probes: Sequence[Probe]) -> tuple[Chance, ...]:
         [low + (high - low) * i / (_KNEE_POINTS - 1) for i in range(_KNEE_POINTS)] if high > low else [low]
     )
     return tuple(
-        Chance(load=math.exp(place), chance=search.belief.chance_at_least(math.exp(place)))
-        for place in places
+        Chance(load=math.exp(place), chance=search.sure.chance_at_least(math.exp(place))) for place in places
     )
 
 

@@ -85,6 +85,12 @@ class Search:
     Args:
         limits: What it may do.
         probes: In their order.
+
+    Attributes:
+        belief: By all probes that tell something: where to look next. None without such.
+        sure: By the decided ones alone: what the answer is made of. None without such.
+        best_pass: The largest load that passed.
+        least_fail: The smallest load that failed.
     """
 
     def __init__(self, limits: Limits, probes: Sequence[Probe]) -> None:
@@ -93,16 +99,18 @@ class Search:
         self.best_pass = max(self._loads(Verdict.PASS), default=None)
         self.least_fail = min(self._loads(Verdict.FAIL), default=None)
         self.belief = Belief(self._probes, limits.confidence) if any(map(tells, self._probes)) else None
+        decided = [each for each in probes if each.verdict in (Verdict.PASS, Verdict.FAIL)]
+        self.sure = Belief(decided, limits.confidence) if decided else None
 
     def _loads(self, *verdicts: Verdict) -> list[float]:
         return [probe.load for probe in self._probes if probe.verdict in verdicts]
 
     @property
     def interval(self) -> tuple[float | None, float | None]:
-        """Both ends; None for one that no verdict bounds."""
-        if self.belief is None:
+        """Both ends, by the decided probes alone; None for one that none of them bounds."""
+        if self.sure is None:
             return None, None
-        low, high = self.belief.interval(self._limits.confidence)
+        low, high = self.sure.interval(self._limits.confidence)
         if self._limits.whole:
             low, high = float(max(0, math.floor(low))), float(math.floor(high))
         return (
@@ -115,7 +123,10 @@ class Search:
         """The median; None where it isn't bounded on both sides."""
         if self.belief is None or self.best_pass is None or self.least_fail is None:
             return None
-        median = self.belief.quantile(0.5)
+        low, high = self.interval
+        assert low is not None
+        assert high is not None
+        median = min(high, max(low, self.belief.quantile(0.5)))
         return float(math.floor(median)) if self._limits.whole else median
 
     def next(self) -> Step | End:
