@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from reports.histogram import Histogram
     from reports.result import Rate
 
-_FAR: Final = 3
+_FAR: Final = 2
+_VERY_FAR: Final = 3
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +93,7 @@ def _of_percentile(rule: Rule, p: float, snapshot: Snapshot, confidence: float) 
     histogram, scale = snapshot.histograms[series], step(metrics.metric(rule.metric).unit)
     samples = snapshot.due_order.samples(rule, series)
     dependence = INDEPENDENT if samples is None else of_share(samples, _variance(histogram, scale))
-    if _is_far(rule, histogram):
+    if _is_far(rule, histogram, _FAR if dependence.is_enough(histogram.n) else _VERY_FAR):
         dependence = INDEPENDENT
     beyond = count_beyond(rule, histogram)
     allowed = 1 - p / 100 if rule.operator.is_ceiling else p / 100
@@ -110,13 +111,13 @@ def _of_percentile(rule: Rule, p: float, snapshot: Snapshot, confidence: float) 
     )
 
 
-def _is_far(rule: Rule, histogram: Histogram) -> bool:
-    """True where every value is a third of the limit at most, or three times it at the least.
+def _is_far(rule: Rule, histogram: Histogram, times: int) -> bool:
+    """True where the limit is so many times every value at the least, or every value so many times the limit.
 
     How values go up and down together says nothing of a limit that none of them comes near.
     """
     limit = rule.limit / step(metrics.metric(rule.metric).unit)
-    return histogram.maximum * _FAR <= limit or histogram.minimum >= limit * _FAR
+    return histogram.maximum * times <= limit or histogram.minimum >= limit * times
 
 
 def _percentile_bounds(
