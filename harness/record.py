@@ -86,7 +86,7 @@ class Record(msgspec.Struct, kw_only=True, dict=True):
         reasoning_tokens: Part of ``output_tokens`` spent on reasoning, as the server said.
         usage_left_out: True where the server's usage was no count of tokens.
         num_resends: How often it was sent again because the server had closed the kept-alive connection.
-        body_left_open: True where the stream ended and its HTTP body didn't, so that the connection was closed.
+        body_left_open: True where the stream ended and its HTTP body did not: the connection was closed.
         connect_ns: Time spent on a new connection (TCP and TLS), 0 on a reused one.
         streamed: False when the server answered in one piece.
         expected_tokens: ``max_tokens`` when ``ignore_eos`` was asked for, else None.
