@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from reports.hdr_log import HdrLogWriter
+from reports.whole_file import whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,11 +24,9 @@ def write_histograms(snapshot: Snapshot, result: Result, path: Path) -> None:
         OSError: The file can't be written.
     """
     start_s, end_s = result.window_s
-    temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("w", encoding="ascii", errors="replace") as file:
+    with whole(path) as temporary, temporary.open("w", encoding="ascii", errors="replace") as file:
         begun_s = datetime.fromisoformat(result.started_at).timestamp()
         writer = HdrLogWriter(file, begun_s, f"tokenpace {result.tool_version}: {result.scenario_name}")
         for series, histogram in snapshot.histograms.items():
             if histogram.n:
                 writer.write(histogram, start_s, end_s - start_s, tag=str(series))
-    temporary.replace(path)

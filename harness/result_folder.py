@@ -27,6 +27,7 @@ from harness.errors import HarnessError
 from harness.secrets import without_secrets
 from harness.window import Window
 from reports.result import ClientHealth
+from reports.whole_file import write_json
 
 SCHEMA_VERSION = 1
 DEFAULT_PARENT = Path("results")
@@ -165,12 +166,9 @@ class ResultFolder:
         if isinstance(document, Manifest):
             path = self.manifest_path
             document = structs.replace(document, scenario=without_secrets(document.scenario))
-        temporary = path.with_name(path.name + ".tmp")
         try:
-            temporary.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n")
-            temporary.replace(path)
+            write_json(path, document)
         except OSError as error:
-            temporary.unlink(missing_ok=True)
             raise ResultFolderError(
                 f"{path} can't be written ({error.strerror}); is the disk full?"
             ) from error

@@ -16,6 +16,7 @@ import msgspec
 from reports.conversations import Conversations
 from reports.percentile import Percentile as Percentile
 from reports.server_telemetry import ServerTelemetry
+from reports.whole_file import write_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -425,13 +426,7 @@ def save(result: Result, path: Path) -> None:
     Raises:
         OSError: The file can't be written.
     """
-    data = msgspec.json.format(msgspec.json.encode(result), indent=1)
-    temporary = path.with_name(path.name + ".tmp")
-    try:
-        temporary.write_bytes(data + b"\n")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_json(path, result)
 
 
 def load(path: Path) -> Result:

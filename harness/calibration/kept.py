@@ -14,6 +14,7 @@ import msgspec
 
 from harness.calibration.calibration import SCHEMA_VERSION, Calibration
 from harness.environment import environment
+from reports.whole_file import write_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,9 +36,7 @@ def keep(calibration: Calibration, at: Path | None = None) -> Path:
     """
     at = at or path()
     at.parent.mkdir(parents=True, exist_ok=True)
-    temporary = at.with_name(at.name + ".tmp")
-    temporary.write_bytes(msgspec.json.format(msgspec.json.encode(calibration), indent=1) + b"\n")
-    temporary.replace(at)
+    write_json(at, calibration)
     return at
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from harness.result_folder import ResultFolderError, free_default
 from reports.capacity.search import load
+from reports.whole_file import write_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,10 +75,8 @@ class SearchFolder:
         Raises:
             ResultFolderError: It can't be written.
         """
-        temporary = self.result_path.with_name(_FILE + ".tmp")
         try:
-            temporary.write_bytes(msgspec.json.format(msgspec.json.encode(capacity), indent=1) + b"\n")
-            temporary.replace(self.result_path)
+            write_json(self.result_path, capacity)
         except OSError as error:
             raise ResultFolderError(
                 f"{self.result_path} can't be written ({error.strerror}); is the disk full?"

@@ -18,6 +18,7 @@ from harness.comparison.errors import BaselineError
 from harness.comparison.figure import usual_figures
 from harness.comparison.past_run import PastRun
 from harness.comparison.side import Side
+from reports.whole_file import write_bytes, write_json
 from scenarios.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -108,8 +109,8 @@ class Baselines:
         kept = _Kept(label=name if label is None else label, runs=side.runs)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            _write(folder / _SAMPLE, zlib.compress(msgspec.msgpack.encode(kept), 9))
-            _write(folder / _PAGE, msgspec.json.format(msgspec.json.encode(_page(side)), indent=1) + b"\n")
+            write_bytes(folder / _SAMPLE, zlib.compress(msgspec.msgpack.encode(kept), 9))
+            write_json(folder / _PAGE, _page(side))
         except OSError as error:
             raise BaselineError(
                 f"{folder} can't be written ({error.strerror}); give another --folder"
@@ -171,12 +172,6 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise BaselineError(f"{path} can't be read ({error.strerror}); save the baseline again") from error
-
-
-def _write(path: Path, data: bytes) -> None:
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_bytes(data)
-    temporary.replace(path)
 
 
 def _decoded(data: bytes, kind: Any, path: Path) -> Any:  # noqa: ANN401 (a struct's class and its value)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 from harness.export._histograms import HISTOGRAMS, export_histograms
 from harness.export._run import ExportedRun
 from reports import tables
+from reports.whole_file import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,14 +79,9 @@ def export(run: ExportedRun, name: str, format_name: str, path: Path) -> int:
         OSError: The file can't be written.
     """
     chosen, form = table(name), tables.get(format_name)
-    temporary = path.with_name(path.name + ".tmp")
-    try:
+    with whole(path) as temporary:
         temporary.unlink(missing_ok=True)
-        num_rows = form.write(temporary, chosen.columns(), chosen.rows(run), _facts(run, name))
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return num_rows
+        return form.write(temporary, chosen.columns(), chosen.rows(run), _facts(run, name))
 
 
 def _facts(run: ExportedRun, name: str) -> dict[str, str]:

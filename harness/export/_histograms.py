@@ -10,6 +10,7 @@ from reports import distributions
 from reports.hdr_errors import DecodeError
 from reports.hdr_log import read_log
 from reports.tables import TableError
+from reports.whole_file import whole
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -43,13 +44,8 @@ def export_histograms(
         raise TableError(f"no histogram of {absent[0]!r}; there are: {', '.join(found) or 'none'}")
     for name in chosen or found:
         path = folder / f"{name}{form.SUFFIX}"
-        temporary = path.with_name(path.name + ".tmp")
-        try:
-            with temporary.open("w", encoding="utf-8") as file:
-                form.write(file, found[name], log.base_time_s or 0.0, name, _units_per_value(name))
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with whole(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+            form.write(file, found[name], log.base_time_s or 0.0, name, _units_per_value(name))
         yield path, found[name].histogram.n
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from harness.result_folder import ResultFolderError, free_default
 from harness.sweep.grid import SweepError
 from reports.sweep.table import load
+from reports.whole_file import write_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,10 +88,8 @@ class SweepFolder:
         Raises:
             ResultFolderError: It can't be written.
         """
-        temporary = self.result_path.with_name(_FILE + ".tmp")
         try:
-            temporary.write_bytes(msgspec.json.format(msgspec.json.encode(sweep), indent=1) + b"\n")
-            temporary.replace(self.result_path)
+            write_json(self.result_path, sweep)
         except OSError as error:
             raise ResultFolderError(
                 f"{self.result_path} can't be written ({error.strerror}); is the disk full?"

@@ -11,6 +11,7 @@ import msgspec
 from harness.census import Census
 from harness.errors import JournalError
 from harness.journal import read_journal
+from reports.whole_file import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,14 +58,12 @@ def put_together(journal_path: Path) -> None:
         JournalError: It can't be written. The workers' journals are as they were.
     """
     parts = workers_journals(journal_path)
-    temporary = journal_path.with_name(journal_path.name + ".tmp")
     try:
-        _write(temporary, heapq.merge(*map(_lines, parts), key=lambda line: line[0]))
-        temporary.replace(journal_path)
+        with whole(journal_path) as temporary:
+            _write(temporary, heapq.merge(*map(_lines, parts), key=lambda line: line[0]))
         for part in parts:
             part.unlink()
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise JournalError(
             f"{journal_path}: cannot be written ({error.strerror}); make room on the disk: the workers' "
             "journals beside it are whole"

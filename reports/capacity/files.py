@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reports.capacity import html, knee_csv, markdown
+from reports.whole_file import write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +24,6 @@ def write_files(capacity: Capacity, folder: Path) -> tuple[Path, ...]:
     written = []
     for name, render in _FILES.items():
         path = folder / name
-        temporary = path.with_name(name + ".tmp")
-        temporary.write_bytes(render(capacity).encode("utf-8", "backslashreplace"))
-        temporary.replace(path)
+        write_text(path, render(capacity))
         written.append(path)
     return tuple(written)

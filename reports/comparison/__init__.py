@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reports.whole_file import write_text
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -24,6 +26,4 @@ def write(comparison: Comparison, name: str, path: Path) -> None:
 
     text: str = importlib.import_module(f"{__name__}.{name}").render(comparison)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_bytes(text.encode("utf-8", "backslashreplace"))
-    temporary.replace(path)
+    write_text(path, text)

@@ -18,6 +18,8 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING, Protocol, cast
 
+from reports.whole_file import write_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
@@ -74,7 +76,5 @@ def write_reports(result: Result, folder: Path, wanted: Iterable[str] | None = N
 
 
 def _write(path: Path, text: str) -> Path:
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_bytes(text.encode("utf-8", "backslashreplace"))
-    temporary.replace(path)
+    write_text(path, text)
     return path

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reports.sweep import html, markdown, points_csv
+from reports.whole_file import write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +24,6 @@ def write_files(sweep: Sweep, folder: Path) -> tuple[Path, ...]:
     written = []
     for name, render in _FILES.items():
         path = folder / name
-        temporary = path.with_name(name + ".tmp")
-        temporary.write_bytes(render(sweep).encode("utf-8", "backslashreplace"))
-        temporary.replace(path)
+        write_text(path, render(sweep))
         written.append(path)
     return tuple(written)
