@@ -29,7 +29,7 @@ import numpy as np
 from harness.looks import MIN_REQUESTS, NUM_LOOKS, confidence_at, place_of
 from harness.recorder import step
 from harness.series import Series
-from harness.sla.finding import find
+from harness.sla.evidence import find
 from harness.sla.grammar import rule_from
 from harness.sla.statistics import Decision
 from harness.summary.due_order import Ordered

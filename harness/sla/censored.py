@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from harness.sla.finding import count_beyond
+from harness.sla.evidence.percentile import count_beyond
 from harness.sla.statistics import Decision, decide_share
 
 if TYPE_CHECKING:

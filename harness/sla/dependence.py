@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from harness.summary.due_order import FloatArray, Samples
 
 MIN_WORTH: Final = 15
-"""Dependent samples worth fewer independent ones decide nothing: how dependent is known too badly."""
+"""Dependent samples worth fewer independent ones prove no rule: how dependent is known too badly."""
+MIN_WORTH_AGAINST: Final = 3
+"""Worth fewer than that they refute none. Misses come in bursts, so a burst by chance looks dependent."""
 _ONE_SIDED_5_PERCENT: Final = 1.645
 _STANDARD_ERRORS: Final = 2.0
 _BURSTS_BEYOND_RANKS: Final = 1.5
@@ -51,9 +53,13 @@ class Dependence(NamedTuple):
         """The number of independent samples that say as much as ``n`` of these."""
         return n / self.effect
 
-    def is_enough(self, n: float) -> bool:
-        """Whether ``n`` of these can decide anything."""
+    def can_hold(self, n: float) -> bool:
+        """Whether ``n`` of these can show that a rule holds."""
         return self.effect == 1 or self.worth(n) >= MIN_WORTH
+
+    def can_violate(self, n: float) -> bool:
+        """Whether ``n`` of these can show that a rule is violated."""
+        return self.effect == 1 or self.worth(n) >= MIN_WORTH_AGAINST
 
     @property
     def skew(self) -> float:

@@ -10,13 +10,14 @@ from harness.sla import messages
 from harness.sla.causes import causes
 from harness.sla.censored import holds_with_the_cut
 from harness.sla.dependence import INDEPENDENT
-from harness.sla.finding import Finding, find
+from harness.sla.evidence import find
 from harness.sla.statistics import Decision
 from reports.result import RuleResult, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from harness.sla.finding import Finding
     from harness.sla.rule import Rule
     from harness.summary.snapshot import Snapshot
     from reports.result import ClientHealth

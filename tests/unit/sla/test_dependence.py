@@ -72,9 +72,9 @@ def test_a_burst_is_one_event() -> None:
 
 
 def test_few_dependent_samples_are_never_enough() -> None:
-    assert Dependence().is_enough(1)
-    assert not Dependence(2.0).is_enough(2 * MIN_WORTH - 1)
-    assert Dependence(2.0).is_enough(2 * MIN_WORTH)
+    assert Dependence().can_hold(1)
+    assert not Dependence(2.0).can_hold(2 * MIN_WORTH - 1)
+    assert Dependence(2.0).can_hold(2 * MIN_WORTH)
     assert Dependence(2.0).needed(300) == 600
     assert Dependence(2.0).needed(1) == 2 * MIN_WORTH
 

@@ -67,3 +67,20 @@ def test_a_clear_case_is_decided_even_in_a_queue() -> None:
     times_ns = response_times(0.5, 3_000, np.random.default_rng(2))
     assert decision(snapshot_of(times_ns), "p90", 3 * truth(0.5, "p90")) is Decision.TRUE
     assert decision(snapshot_of(times_ns), "p90", truth(0.5, "p90") / 3) is Decision.FALSE
+
+
+@pytest.mark.parametrize("n", [100, 300])
+@pytest.mark.parametrize("rule", ["p95", "p99"])
+@pytest.mark.parametrize("server", ["M/M/1 at 0.8", "M/M/1 at 0.9"])
+def test_a_quiet_stretch_proves_nothing_of_a_queue(server: str, rule: str, n: int) -> None:
+    """Short runs, of which some have none of the queue's bursts: their values are all far below the truth."""
+    found = line(server, n, rule, REPEATS, looks=False, offsets=())
+    assert is_credible(found.wrong_pass), found
+    assert is_credible(found.wrong_fail), found
+
+
+def test_few_samples_decide_where_the_limit_is_far_away() -> None:
+    """A queue at half load, 100 requests, which are worth a dozen: a p95 of 59 independent ones."""
+    found = line("M/M/1 at 0.5", 100, "p95", 60, looks=False, offsets=(0.2, 5.0))
+    assert found.decided[5.0] > 0.4
+    assert found.decided[0.2] > 0.8

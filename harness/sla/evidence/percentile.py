@@ -1,0 +1,83 @@
+"""Rules on a percentile of a metric: MLPerf's, on the share of values beyond the limit."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from harness import metrics
+from harness.recorder import step
+from harness.sla import tails
+from harness.sla.dependence import INDEPENDENT, of_share
+from harness.sla.evidence.counted import decide, known, needed
+from harness.sla.finding import Finding
+from harness.sla.statistics import Decision, deciding_counts
+
+if TYPE_CHECKING:
+    from harness.sla.dependence import Dependence
+    from harness.sla.rule import Rule
+    from harness.summary.snapshot import Snapshot
+    from reports.histogram import Histogram
+
+
+def find(rule: Rule, p: float, snapshot: Snapshot, confidence: float) -> Finding:
+    """Evidence for or against a rule on percentile ``p``."""
+    series = rule.series(snapshot.loop)
+    histogram, scale = snapshot.histograms[series], step(metrics.metric(rule.metric).unit)
+    samples = snapshot.due_order.samples(rule, series)
+    variance = (histogram.standard_deviation * scale) ** 2
+    dependence = INDEPENDENT if samples is None else of_share(samples, variance)
+    beyond, n, is_ceiling = count_beyond(rule, histogram), histogram.n, rule.operator.is_ceiling
+    allowed = 1 - p / 100 if is_ceiling else p / 100
+    decision = decide(beyond, n, allowed, confidence, dependence)
+    low, high = known(rule, n, dependence, _by_ranks(histogram, p, dependence, confidence))
+    detail = f"{beyond} of {n} {'over' if is_ceiling else 'under'} the limit"
+    outer = (
+        None if decision is not Decision.OPEN else _by_tail(rule, histogram, allowed, dependence, confidence)
+    )
+    if outer is not None and rule.holds(outer * scale):
+        decision, detail = Decision.TRUE, f"{detail}, none near it"
+        low, high = (low, outer) if is_ceiling else (outer, high)
+    return Finding(
+        observed=histogram.percentile(p) * scale,
+        n=n,
+        dependence=dependence,
+        low=None if low is None else low * scale,
+        high=None if high is None else high * scale,
+        decision=decision,
+        needed=needed(beyond, n, allowed, confidence, dependence),
+        detail=detail,
+    )
+
+
+def count_beyond(rule: Rule, histogram: Histogram) -> int:
+    """Number of values that miss the limit of a metric's rule, as the histogram's percentiles see them."""
+    limit = round(rule.limit / step(metrics.metric(rule.metric).unit), 9)
+    up_to = math.ceil(limit) - 1 if rule.operator.strict == rule.operator.is_ceiling else math.floor(limit)
+    over = histogram.count_over(up_to)
+    return over if rule.operator.is_ceiling else histogram.n - over
+
+
+def _by_ranks(
+    histogram: Histogram, p: float, dependence: Dependence, confidence: float
+) -> tuple[float | None, float | None]:
+    """Order statistics (David and Nagaraja, 7.1): the limits between which no rule on it is decided."""
+    n = histogram.n
+    few, many = deciding_counts(n, 1 - p / 100, confidence, dependence.effect)
+    low = None if many > n else histogram.value_at_rank(n - many + 1)
+    return low, None if few < 0 else histogram.value_at_rank(n - few)
+
+
+def _by_tail(
+    rule: Rule, histogram: Histogram, allowed: float, dependence: Dependence, confidence: float
+) -> float | None:
+    """A bound beyond all values, where they depend on each other: above them, or below where more is better.
+
+    Small rates are long times, so a floor is a ceiling of the reciprocal.
+    """
+    if dependence.effect == 1:
+        return None
+    times = tails.reach(100 * (1 - allowed), dependence.worth(histogram.n), confidence)
+    if times is None:
+        return None
+    return histogram.maximum * times if rule.operator.is_ceiling else histogram.minimum / times
