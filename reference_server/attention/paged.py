@@ -1,8 +1,8 @@
 """``paged``: blocks found through the block table, then fused attention.
 
-Sequences that add one token are one batched call: the C kernel where it serves, else torch, with the query
-heads of a group as rows of their key head, which is several times faster on a CPU than ``enable_gqa``. A
-sequence that adds more (a prefill chunk) is a call of its own.
+Sequences that add one token are one batched call, a sequence that adds more (a prefill chunk) is one of its
+own: in C where the kernels serve, else in torch. There the query heads of a group are rows of their key head,
+which is several times faster on a CPU than ``enable_gqa``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from reference_server.attention import Attend, AttentionBackend, KVLayout
 from reference_server.attention._pool import KVPool
+from reference_server.kernels.paged_chunk import chunk_functions, paged_chunk
 from reference_server.kernels.paged_decode import decode_functions, paged_decode
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _Part = Callable[[int, Tensor], Tensor]
 
 
 class PagedAttention(AttentionBackend):
-    """Paged attention in plain torch, on any device."""
+    """Paged attention on any device."""
 
     def __init__(self, layout: KVLayout) -> None:
         self._layout = layout
@@ -44,12 +45,12 @@ class PagedAttention(AttentionBackend):
         parts: list[_Part] = []
         if num_decodes:
             parts.append(
-                self._kernel_part(batch) or self._decode_part(tables[:num_decodes], contexts[:num_decodes])
+                self._decode_kernel_part(batch)
+                or self._decode_part(tables[:num_decodes], contexts[:num_decodes])
             )
-        parts += [
-            self._chunk_part(tables[row], starts[row], starts[row + 1], contexts[row])
-            for row in range(num_decodes, len(contexts))
-        ]
+        for row in range(num_decodes, len(contexts)):
+            chunk = tables[row], starts[row], starts[row + 1], contexts[row]
+            parts.append(self._chunk_kernel_part(*chunk) or self._chunk_part(*chunk))
 
         def attend(layer: int, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
             self._pool.store(layer, slots, key, value)
@@ -58,7 +59,7 @@ class PagedAttention(AttentionBackend):
 
         return attend
 
-    def _kernel_part(self, batch: Batch) -> _Part | None:
+    def _decode_kernel_part(self, batch: Batch) -> _Part | None:
         """The first ``B`` rows of the batch in C, which reads the blocks where they lie; None without it."""
         functions, num_decodes = decode_functions(self._pool.layers[0]), batch.num_decodes
         if functions is None:
@@ -96,8 +97,19 @@ class PagedAttention(AttentionBackend):
         hidden = torch.arange(longest)[None, :] >= lengths
         return self._additive(hidden)[:, None, None, :]
 
+    def _chunk_kernel_part(self, table: Tensor, start: int, end: int, context: int) -> _Part | None:
+        """Rows ``start`` to ``end``, the last positions of one sequence, in C; None without it."""
+        functions = chunk_functions(self._pool.layers[0])
+        if functions is None:
+            return None
+
+        def part(layer: int, query: Tensor) -> Tensor:
+            return paged_chunk(functions, query[start:end], self._pool.layers[layer], table, context)
+
+        return part
+
     def _chunk_part(self, table: Tensor, start: int, end: int, context: int) -> _Part:
-        """Rows ``start`` to ``end`` of the batch: the last positions of one sequence."""
+        """The same in torch."""
         layout, num_queries = self._layout, end - start
         blocks = table[: -(-context // layout.block_size)]
         mask = self._causal_mask(num_queries, context) if context > num_queries else None

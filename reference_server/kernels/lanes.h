@@ -40,6 +40,27 @@ static inline floats load_bfloat16s(const uint16_t *p) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)), 16));
 }
 static inline float sum_floats(floats v) { return _mm512_reduce_add_ps(v); }
+static inline floats add(floats a, floats b) { return _mm512_add_ps(a, b); }
+static inline floats subtract(floats a, floats b) { return _mm512_sub_ps(a, b); }
+static inline floats lesser(floats a, floats b) { return _mm512_min_ps(a, b); }
+static inline floats greater(floats a, floats b) { return _mm512_max_ps(a, b); }
+static inline floats whole_part(floats v) { return _mm512_roundscale_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+static inline floats scale_by_power(floats v, floats whole) { return _mm512_scalef_ps(v, whole); }
+static inline ints load_pairs(const uint32_t *p) { return _mm512_loadu_si512(p); }
+static inline void store_pairs(uint32_t *p, ints v) { _mm512_storeu_si512(p, v); }
+static inline ints pair_up(floats low, floats high) {
+    const __m512i half = _mm512_set1_epi32(0x8000);
+    __m512i l = _mm512_add_epi32(_mm512_castps_si512(low), half), h = _mm512_add_epi32(_mm512_castps_si512(high), half);
+    return _mm512_mask_blend_epi16(0xaaaaaaaau, _mm512_srli_epi32(l, 16), h);
+}
+static inline floats low_of_pairs(ints v) { return _mm512_castsi512_ps(_mm512_slli_epi32(v, 16)); }
+static inline floats high_of_pairs(ints v) {
+    return _mm512_castsi512_ps(_mm512_and_si512(v, _mm512_set1_epi32((int)0xffff0000)));
+}
+#ifdef __AVX512BF16__
+#define HAS_PAIR_PRODUCTS
+static inline floats dot_pairs(floats sum, ints a, ints b) { return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b); }
+#endif
 
 #elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 #include <immintrin.h>
@@ -79,6 +100,26 @@ static inline float sum_floats(floats v) {
     __m128 four = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
     __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+static inline floats add(floats a, floats b) { return _mm256_add_ps(a, b); }
+static inline floats subtract(floats a, floats b) { return _mm256_sub_ps(a, b); }
+static inline floats lesser(floats a, floats b) { return _mm256_min_ps(a, b); }
+static inline floats greater(floats a, floats b) { return _mm256_max_ps(a, b); }
+static inline floats whole_part(floats v) { return _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+static inline floats scale_by_power(floats v, floats whole) {
+    __m256i power = _mm256_cvtps_epi32(greater(lesser(whole, all_floats(127.0f)), all_floats(-127.0f)));
+    return multiply(v, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(power, _mm256_set1_epi32(127)), 23)));
+}
+static inline ints load_pairs(const uint32_t *p) { return _mm256_loadu_si256((const __m256i *)p); }
+static inline void store_pairs(uint32_t *p, ints v) { _mm256_storeu_si256((__m256i *)p, v); }
+static inline ints pair_up(floats low, floats high) {
+    const __m256i half = _mm256_set1_epi32(0x8000);
+    __m256i l = _mm256_add_epi32(_mm256_castps_si256(low), half), h = _mm256_add_epi32(_mm256_castps_si256(high), half);
+    return _mm256_blend_epi16(_mm256_srli_epi32(l, 16), h, 0xaa);
+}
+static inline floats low_of_pairs(ints v) { return _mm256_castsi256_ps(_mm256_slli_epi32(v, 16)); }
+static inline floats high_of_pairs(ints v) {
+    return _mm256_castsi256_ps(_mm256_and_si256(v, _mm256_set1_epi32((int)0xffff0000)));
 }
 
 #else
@@ -169,6 +210,71 @@ static inline float sum_floats(floats v) {
     EACH sum += v.at[lane];
     return sum;
 }
+static inline floats add(floats a, floats b) {
+    EACH a.at[lane] += b.at[lane];
+    return a;
+}
+static inline floats subtract(floats a, floats b) {
+    EACH a.at[lane] -= b.at[lane];
+    return a;
+}
+static inline floats lesser(floats a, floats b) {
+    EACH a.at[lane] = a.at[lane] < b.at[lane] ? a.at[lane] : b.at[lane];
+    return a;
+}
+static inline floats greater(floats a, floats b) {
+    EACH a.at[lane] = a.at[lane] > b.at[lane] ? a.at[lane] : b.at[lane];
+    return a;
+}
+static inline floats whole_part(floats v) { /* of numbers within 2^22; others are as good as whole */
+    EACH v.at[lane] = v.at[lane] < -4194304.0f ? v.at[lane] : v.at[lane] + 12582912.0f - 12582912.0f;
+    return v;
+}
+static inline floats scale_by_power(floats v, floats whole) {
+    whole = greater(lesser(whole, all_floats(127.0f)), all_floats(-127.0f));
+    EACH v.at[lane] *= bits_float((uint32_t)((int32_t)whole.at[lane] + 127) << 23);
+    return v;
+}
+static inline ints load_pairs(const uint32_t *p) { return load_bytes((const uint8_t *)p); }
+static inline void store_pairs(uint32_t *p, ints v) { memcpy(p, v.at, sizeof v.at); }
+static inline ints pair_up(floats low, floats high) {
+    ints v;
+    EACH {
+        uint32_t l = float_bits(low.at[lane]) + 0x8000, h = float_bits(high.at[lane]) + 0x8000;
+        v.at[lane] = (int32_t)(l >> 16 | (h & 0xffff0000));
+    }
+    return v;
+}
+static inline floats low_of_pairs(ints v) {
+    floats f;
+    EACH f.at[lane] = bits_float((uint32_t)v.at[lane] << 16);
+    return f;
+}
+static inline floats high_of_pairs(ints v) {
+    floats f;
+    EACH f.at[lane] = bits_float((uint32_t)v.at[lane] & 0xffff0000);
+    return f;
+}
 #endif
+
+/* Pairs are two bfloat16 in a lane, the first in the low half. pair_up rounds to nearest, ties upwards. */
+#ifndef HAS_PAIR_PRODUCTS
+static inline floats dot_pairs(floats sum, ints a, ints b) {
+    sum = multiply_add(low_of_pairs(a), low_of_pairs(b), sum);
+    return multiply_add(high_of_pairs(a), high_of_pairs(b), sum);
+}
+#endif
+
+/* 2^v within 2e-7 of itself; 0, or as good as 0, far below. */
+static inline floats powers_of_two(floats v) {
+    floats whole = whole_part(v), r = subtract(v, whole), sum = all_floats(1.5403530e-4f);
+    sum = multiply_add(sum, r, all_floats(1.3333558e-3f));
+    sum = multiply_add(sum, r, all_floats(9.6181291e-3f));
+    sum = multiply_add(sum, r, all_floats(5.5504109e-2f));
+    sum = multiply_add(sum, r, all_floats(2.4022651e-1f));
+    sum = multiply_add(sum, r, all_floats(6.9314718e-1f));
+    sum = multiply_add(sum, r, all_floats(1.0f));
+    return scale_by_power(sum, whole);
+}
 
 #endif

@@ -1,0 +1,105 @@
+/* The CPU's matrix unit (AMX) where there is one, the system lets us use it, and it was compiled for. */
+#ifndef MATRIX_UNIT_H
+#define MATRIX_UNIT_H
+
+#include <stdint.h>
+
+#if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__linux__)
+#include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SIDE 16 /* rows of a tile; 16 words each */
+#define ASK_FOR_STATE 0x1023 /* ARCH_REQ_XCOMP_PERM */
+#define TILE_DATA 18
+
+/* Virtual machines announce the unit and may yet refuse it, so the system is asked, once for the process. */
+static int unit_is_there(void) {
+    static int known = -1;
+    if (known < 0) known = syscall(SYS_arch_prctl, ASK_FOR_STATE, TILE_DATA) == 0;
+    return known;
+}
+
+static void unit_open(void) {
+    struct {
+        uint8_t palette, start_row, reserved[14];
+        uint16_t row_bytes[16];
+        uint8_t rows[16];
+    } tiles = {.palette = 1};
+    for (int i = 0; i < 8; i++) {
+        tiles.row_bytes[i] = 64;
+        tiles.rows[i] = SIDE;
+    }
+    _tile_loadconfig(&tiles);
+}
+
+static void unit_close(void) { _tile_release(); }
+
+/* c [num_rows][num_columns] = a [num_rows][a_stride] x b [num_pairs][num_columns], over pairs of bfloat16 in words;
+ * added to what is there if `adds`. Columns and pairs are multiples of 16, rows of 32. */
+static void unit_multiply(const uint32_t *a, int64_t a_stride, const uint32_t *b, float *c, int64_t num_rows,
+                          int64_t num_pairs, int64_t num_columns, int adds) {
+    const int64_t row_bytes = num_columns * 4, a_bytes = a_stride * 4;
+    for (int64_t row = 0; row < num_rows; row += 2 * SIDE) {
+        for (int64_t column = 0; column < num_columns; column += SIDE) {
+            float *corner = c + row * num_columns + column;
+            if (adds) {
+                _tile_loadd(0, corner, row_bytes);
+                _tile_loadd(1, corner + SIDE * num_columns, row_bytes);
+            } else {
+                _tile_zero(0);
+                _tile_zero(1);
+            }
+            for (int64_t pair = 0; pair < num_pairs; pair += SIDE) {
+                _tile_loadd(4, b + pair * num_columns + column, row_bytes);
+                _tile_loadd(5, a + row * a_stride + pair, a_bytes);
+                _tile_dpbf16ps(0, 5, 4);
+                _tile_loadd(6, a + (row + SIDE) * a_stride + pair, a_bytes);
+                _tile_dpbf16ps(1, 6, 4);
+            }
+            _tile_stored(0, corner, row_bytes);
+            _tile_stored(1, corner + SIDE * num_columns, row_bytes);
+        }
+    }
+}
+
+/* to [16][to_stride] = from [16][from_stride], turned: words of a row become a column. */
+static void turn_words(const uint32_t *from, int64_t from_stride, uint32_t *to, int64_t to_stride) {
+    __m512i a[SIDE], b[SIDE];
+    for (int i = 0; i < SIDE; i++) a[i] = _mm512_loadu_si512(from + i * from_stride);
+    for (int i = 0; i < SIDE; i += 2) {
+        b[i] = _mm512_unpacklo_epi32(a[i], a[i + 1]);
+        b[i + 1] = _mm512_unpackhi_epi32(a[i], a[i + 1]);
+    }
+    for (int i = 0; i < SIDE; i += 4) {
+        for (int j = 0; j < 2; j++) {
+            a[i + 2 * j] = _mm512_unpacklo_epi64(b[i + j], b[i + 2 + j]);
+            a[i + 2 * j + 1] = _mm512_unpackhi_epi64(b[i + j], b[i + 2 + j]);
+        }
+    }
+    for (int i = 0; i < SIDE; i += 8) {
+        for (int j = 0; j < 4; j++) {
+            b[i + j] = _mm512_shuffle_i32x4(a[i + j], a[i + 4 + j], 0x88);
+            b[i + 4 + j] = _mm512_shuffle_i32x4(a[i + j], a[i + 4 + j], 0xdd);
+        }
+    }
+    for (int i = 0; i < SIDE / 2; i++) {
+        _mm512_storeu_si512(to + i * to_stride, _mm512_shuffle_i32x4(b[i], b[i + 8], 0x88));
+        _mm512_storeu_si512(to + (i + 8) * to_stride, _mm512_shuffle_i32x4(b[i], b[i + 8], 0xdd));
+    }
+}
+
+#else
+static inline int unit_is_there(void) { return 0; }
+static inline void unit_open(void) {}
+static inline void unit_close(void) {}
+static inline void unit_multiply(const uint32_t *a, int64_t a_stride, const uint32_t *b, float *c, int64_t num_rows,
+                                 int64_t num_pairs, int64_t num_columns, int adds) {
+    (void)a, (void)a_stride, (void)b, (void)c, (void)num_rows, (void)num_pairs, (void)num_columns, (void)adds;
+}
+static inline void turn_words(const uint32_t *from, int64_t from_stride, uint32_t *to, int64_t to_stride) {
+    (void)from, (void)from_stride, (void)to, (void)to_stride;
+}
+#endif
+
+#endif
