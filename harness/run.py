@@ -129,12 +129,14 @@ async def run(
         formats.get(report_name)
     rules = rules_from(scenario.thresholds)
     schedule = scenario.outline() if scenario.tokenizer == SERVER else scenario.schedule()
+    decided = schedule.stop.decided
+    demand_comparable(scenario, schedule.loop, model or scenario.model, baseline, until_decided=decided)
     demand_judgeable(
         rules,
         loop=schedule.loop,
         streaming=wire.endpoint(scenario.endpoint).streaming,
         deadlines=scenario.token_deadlines is not None,
-        until_decided=schedule.stop.decided,
+        until_decided=decided,
     )
     address = Address(
         base_url=base_url,
@@ -144,7 +146,6 @@ async def run(
         proxy=proxy,
     )
     target = address.target()
-    demand_comparable(scenario, schedule.loop, model or scenario.model, baseline)
     name = await find_model(target, scenario.timeouts, model or scenario.model)
     if scenario.tokenizer == SERVER:
         schedule = await schedule_of(scenario, target, name)
@@ -156,7 +157,7 @@ async def run(
     keep(baseline, folder)
     tally, interruption = Tally(manifest), Interruption()
     path, stop = folder.journal_path, interruption.stop
-    looks = Looks(schedule, scenario.confidence) if schedule.stop.decided else None
+    looks = Looks(schedule, scenario.confidence) if decided else None
     load: LocalLoad | Crew
     if num_workers == 1:
         load = LocalLoad(schedule, client, tally, path, stop, looks=looks)

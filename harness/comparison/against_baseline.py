@@ -42,7 +42,14 @@ _VERDICTS: Final = {
 _WORST_FIRST: Final = (Verdict.INVALID, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS)
 
 
-def demand_comparable(scenario: Scenario, loop: str, model: str | None, baseline: Side | None) -> None:
+def demand_comparable(
+    scenario: Scenario,
+    loop: str,
+    model: str | None,
+    baseline: Side | None,
+    *,
+    until_decided: bool = False,
+) -> None:
     """Refuse, before any load, what could not be compared when it is over.
 
     Args:
@@ -50,12 +57,19 @@ def demand_comparable(scenario: Scenario, loop: str, model: str | None, baseline
         loop: ``open`` or ``closed``.
         model: As it will be sent; None where it isn't known yet.
         baseline: What to compare with.
+        until_decided: Whether the run is to end once all objectives are decided.
 
     Raises:
-        RuleError: An objective speaks of a baseline and none is given, or it is no objective.
+        RuleError: An objective speaks of a baseline and none is given, or can't be decided before the end of
+            the run, or is no objective.
         ComparisonError: The baseline is of another load.
     """
     rules = relative_rules_from(scenario.thresholds)
+    if until_decided and rules:
+        raise RuleError(
+            f"'{rules[0]}': an objective relative to a baseline is decided when the run is over, so none can "
+            "end it; take --until-decided (stop.decided) out, or state the limit as a number"
+        )
     if baseline is None:
         if rules:
             raise RuleError(

@@ -9,6 +9,7 @@ import pytest
 from harness import event_loop
 from harness.looks import NUM_LOOKS, confidence_at
 from harness.run import report, run
+from harness.sla.errors import RuleError
 from reports.result import Verdict
 from scenarios.scenario import scenario_from
 
@@ -76,3 +77,12 @@ def test_an_undecided_run_comes_to_its_end(timetable: TimetableProcess, tmp_path
     assert result.looks is not None
     assert result.looks.look == NUM_LOOKS
     assert result.rules[0].confidence == pytest.approx(1 - 0.05 / 3)
+
+
+@pytest.mark.parametrize("more", [{}, {"output_tokens": ["p50 >= 2"]}])
+def test_an_objective_relative_to_a_baseline_is_refused(tmp_path: Path, more: dict[str, list[str]]) -> None:
+    """It is decided when the run is over: with it nothing could ever end the run early."""
+    relative = {"ttft": ["p95 <= baseline + 10 %"]}
+    with pytest.raises(RuleError, match=r"ttft p95 <= baseline.*decided when the run is over"):
+        _run("http://127.0.0.1:9", tmp_path / "run", {**relative, **more})
+    assert not (tmp_path / "run").exists()

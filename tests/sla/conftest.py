@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -13,10 +14,21 @@ import pytest
 from harness.pytest.settings import value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
+_OF_THE_SERVER = ("SLA_ENDPOINT", "SLA_MODEL", "SLA_API_KEY")
 _READY_WITHIN_S = 120
 _ADDRESS = re.compile(r"http://[\w.:\[\]]+")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """The environment may name the server; a baseline or a choice made for other tests is none of ours."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ:
+            if name.startswith("SLA_") and name not in _OF_THE_SERVER:
+                patch.delenv(name)
+        return (yield)
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -112,12 +113,18 @@ def spine(monkeypatch: pytest.MonkeyPatch, make_record: MakeRecord) -> FakeSpine
     return fake
 
 
+@pytest.fixture(autouse=True)
+def _environment_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a developer has set for their own tests steers none of ours."""
+    for name in os.environ:
+        if name.startswith(("SLA_", "OPENAI_", "PYTEST_")) and name != "PYTEST_CURRENT_TEST":
+            monkeypatch.delenv(name)
+
+
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, spine: FakeSpine) -> pytest.Pytester:
     """Where tests of a user stand; its server is never asked for anything."""
     del spine
-    for name in ("SLA_ENDPOINT", "SLA_MODEL", "SLA_RESULTS", "SLA_API_KEY", "OPENAI_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SLA_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTEST_PLUGINS", "harness.pytest_plugin,pytest_asyncio.plugin")
