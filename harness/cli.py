@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import importlib
 import os
-import pkgutil
 import sys
 import traceback
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from harness import __version__, commands
+from harness import __version__
+from scenarios.extensions import extension_names, load_extension
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_COMMANDS: Final = "harness.commands"
 USAGE_ERROR: Final = 2
 INTERRUPTED: Final = 130
 INTERNAL_ERROR: Final = 70
@@ -36,15 +36,13 @@ class CommandsByFile(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The files' names."""
         del ctx
-        return sorted(
-            module.name for module in pkgutil.iter_modules(commands.__path__) if module.name[0] != "_"
-        )
+        return list(extension_names(_COMMANDS))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The ``command`` of the file of that name."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        command = importlib.import_module(f"harness.commands.{cmd_name}").command
+        command = load_extension(_COMMANDS, cmd_name).command
         assert isinstance(command, click.Command)
         return command
 

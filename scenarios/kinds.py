@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import functools
-import importlib
-import pkgutil
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from scenarios.extensions import extension_class, extension_names
 from scenarios.section import Section, fault, fault_at
 from scenarios.suggestions import did_you_mean
 
@@ -35,8 +34,7 @@ class Kinds(Generic[S]):
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
         """All kinds there are, sorted; none is imported for this."""
-        path = importlib.import_module(self._package).__path__
-        return tuple(sorted(m.name for m in pkgutil.iter_modules(path) if not m.name.startswith("_")))
+        return extension_names(self._package)
 
     def load(self, name: str) -> type[S]:
         """The class of that kind.
@@ -44,15 +42,7 @@ class Kinds(Generic[S]):
         Raises:
             LookupError: The module holds no subclass of the contract, or several.
         """
-        module = importlib.import_module(f"{self._package}.{name}")
-        found = [
-            each
-            for each in vars(module).values()
-            if isinstance(each, type) and issubclass(each, self._base) and each.__module__ == module.__name__
-        ]
-        if len(found) != 1:
-            raise LookupError(f"{module.__name__} must hold one subclass of {self._base.__name__}")
-        return found[0]
+        return extension_class(self._package, name, self._base)
 
     def build(self, data: object, info: ValidationInfo) -> S:
         """The section ``data`` describes, as a validator of the field that holds it."""

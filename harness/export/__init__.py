@@ -14,13 +14,12 @@ docs/export.md lists the columns; it is made from them. Histograms are no tables
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from harness.export._histograms import HISTOGRAMS, export_histograms
 from harness.export._run import ExportedRun
 from reports import tables
+from reports.extensions import extension_names, load_extension
 from reports.whole_file import whole
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class Table(Protocol):
 
 def names() -> tuple[str, ...]:
     """All tables there are, in alphabetical order."""
-    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
+    return extension_names(__name__)
 
 
 def table(name: str) -> Table:
@@ -67,7 +66,7 @@ def table(name: str) -> Table:
     """
     if name not in names():
         raise tables.TableError(f"no table {name!r}; there are: {', '.join(names())}, and {HISTOGRAMS}")
-    return cast("Table", importlib.import_module(f"{__name__}.{name}"))
+    return cast("Table", load_extension(__name__, name))
 
 
 def export(run: ExportedRun, name: str, format_name: str, path: Path) -> int:

@@ -20,14 +20,13 @@ from __future__ import annotations
 
 import enum
 import functools
-import importlib
-import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
+from scenarios.extensions import extension_class, extension_names
 from scenarios.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -135,7 +134,7 @@ class TokenMetric(Metric):
 @functools.cache
 def names() -> tuple[str, ...]:
     """All metrics there are, sorted; none is imported for this."""
-    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
+    return extension_names(__name__)
 
 
 @functools.cache
@@ -147,15 +146,8 @@ def metric(name: str) -> Metric:
     """
     if name not in names():
         raise LookupError(f"'{name}' is no metric; {did_you_mean(name, names())}")
-    module = importlib.import_module(f"{__name__}.{name}")
-    found = [
-        each
-        for each in vars(module).values()
-        if isinstance(each, type) and issubclass(each, Metric) and each.__module__ == module.__name__
-    ]
-    if len(found) != 1:
-        raise LookupError(f"{module.__name__} must hold one subclass of RequestMetric or TokenMetric")
-    return found[0]()
+    found: Metric = extension_class(__name__, name, Metric)()  # type: ignore[type-abstract]  # only its subclasses are made
+    return found
 
 
 def every_metric() -> tuple[Metric, ...]:

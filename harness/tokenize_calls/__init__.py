@@ -7,10 +7,10 @@ their names; the first whose reply makes sense is the server's.
 from __future__ import annotations
 
 import functools
-import importlib
-import pkgutil
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
+
+from scenarios.extensions import extension_class, extension_names
 
 
 class TokenizeCall(ABC):
@@ -47,14 +47,8 @@ def tokenize_calls() -> tuple[TokenizeCall, ...]:
     Raises:
         LookupError: A file doesn't hold one subclass of the contract.
     """
-    names = sorted(each.name for each in pkgutil.iter_modules(__path__) if not each.name.startswith("_"))
-    return tuple(_call(name) for name in names)
-
-
-def _call(name: str) -> TokenizeCall:
-    module = importlib.import_module(f"{__name__}.{name}")
-    own = (each for each in vars(module).values() if isinstance(each, type))
-    found = [each for each in own if issubclass(each, TokenizeCall) and each.__module__ == module.__name__]
-    if len(found) != 1:
-        raise LookupError(f"{module.__name__} must hold one subclass of TokenizeCall")
-    return found[0]()
+    classes = (
+        extension_class(__name__, name, TokenizeCall)  # type: ignore[type-abstract]  # only its subclasses are made
+        for name in extension_names(__name__)
+    )
+    return tuple(each() for each in classes)

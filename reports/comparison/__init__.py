@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reports.extensions import load_extension
 from reports.whole_file import write_text
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ def write(comparison: Comparison, name: str, path: Path) -> None:
     Raises:
         OSError: The file can't be written.
     """
-    import importlib
-
-    text: str = importlib.import_module(f"{__name__}.{name}").render(comparison)
+    text: str = load_extension(__name__, name).render(comparison)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text)

@@ -11,10 +11,9 @@ A format is one file of this folder, and the file's name is the format's name. I
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
+from reports.extensions import extension_names, load_extension
 from reports.tables import TableError
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ class Format(Protocol):
 
 def names() -> tuple[str, ...]:
     """All formats there are, in alphabetical order; none is imported for this."""
-    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
+    return extension_names(__name__)
 
 
 def get(name: str) -> Format:
@@ -45,4 +44,4 @@ def get(name: str) -> Format:
     """
     if name not in names():
         raise TableError(f"no format {name!r} for histograms; there are: {', '.join(names())}")
-    return cast("Format", importlib.import_module(f"{__name__}.{name}"))
+    return cast("Format", load_extension(__name__, name))

@@ -14,10 +14,9 @@ Reports are imported when they are asked for.
 from __future__ import annotations
 
 import difflib
-import importlib
-import pkgutil
 from typing import TYPE_CHECKING, Protocol, cast
 
+from reports.extensions import extension_names, load_extension
 from reports.whole_file import write_text
 
 if TYPE_CHECKING:
@@ -42,8 +41,7 @@ class Report(Protocol):
 
 def names() -> tuple[str, ...]:
     """All reports there are, in alphabetical order."""
-    found = (module.name for module in pkgutil.iter_modules(__path__))
-    return tuple(sorted(name for name in found if not name.startswith("_")))
+    return extension_names(__name__)
 
 
 def get(name: str) -> Report:
@@ -57,7 +55,7 @@ def get(name: str) -> Report:
         close = [each for each in known if name in each] or difflib.get_close_matches(name, known, 1)
         hint = f"did you mean {close[0]}? " if close else ""
         raise UnknownReportError(f"no report {name!r}; {hint}there are: {', '.join(known)}")
-    return cast("Report", importlib.import_module(f"{__name__}.{name}"))
+    return cast("Report", load_extension(__name__, name))
 
 
 def write_reports(result: Result, folder: Path, wanted: Iterable[str] | None = None) -> dict[str, Path]:

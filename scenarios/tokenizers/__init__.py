@@ -12,12 +12,11 @@ Nothing is ever fetched: a name that is no path on this machine is refused.
 from __future__ import annotations
 
 import functools
-import importlib
-import pkgutil
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Protocol, cast
 
 from scenarios.errors import ScenarioError
+from scenarios.extensions import extension_names, load_extension
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,5 +90,4 @@ def open_tokenizer(path: Path) -> TokenCounter:
 
 
 def _formats() -> list[Format]:
-    names = sorted(each.name for each in pkgutil.iter_modules(__path__) if not each.name.startswith("_"))
-    return [cast("Format", importlib.import_module(f"{__name__}.{name}")) for name in names]
+    return [cast("Format", load_extension(__name__, name)) for name in extension_names(__name__)]

@@ -9,8 +9,6 @@ A format is one file of this folder. Its name is the value of ``format`` in a sc
 from __future__ import annotations
 
 import functools
-import importlib
-import pkgutil
 import re
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Final
@@ -20,6 +18,7 @@ from msgspec import structs
 from pydantic import AfterValidator
 
 from scenarios.errors import ScenarioError
+from scenarios.extensions import extension_names, load_extension
 from scenarios.lengths import LONGEST
 from scenarios.section import fault
 from scenarios.suggestions import did_you_mean
@@ -61,7 +60,7 @@ def is_length(text: str) -> bool:
 
 def names() -> tuple[str, ...]:
     """All formats, sorted."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+    return extension_names(__name__)
 
 
 def read_trace(path: Path, name: str) -> list[TraceRow]:
@@ -92,7 +91,7 @@ class _Read(msgspec.Struct, frozen=True):
 def _read(path: Path, name: str, changed_ns: int) -> _Read:
     del changed_ns  # of the file: one that was written anew is read anew
     try:
-        written = list(importlib.import_module(f"{__name__}.{name}").read(path))
+        written = list(load_extension(__name__, name).read(path))
     except UnicodeDecodeError as error:
         raise ScenarioError(f"{path}: not UTF-8 text (byte {error.start})") from error
     notes = _changes(written).notes(path.name, len(written))

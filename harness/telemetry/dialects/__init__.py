@@ -15,11 +15,10 @@ A server is spoken to in the dialect that makes out most of its figures.
 from __future__ import annotations
 
 import functools
-import importlib
-import pkgutil
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from harness.telemetry.figures import Distribution, Figures
+from scenarios.extensions import extension_class, extension_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -146,17 +145,7 @@ def every_dialect() -> tuple[Dialect, ...]:
     Raises:
         LookupError: A file doesn't hold one subclass of the contract.
     """
-    names = sorted(each.name for each in pkgutil.iter_modules(__path__) if not each.name.startswith("_"))
-    return tuple(_dialect(name) for name in names)
-
-
-def _dialect(name: str) -> Dialect:
-    module = importlib.import_module(f"{__name__}.{name}")
-    own = (each for each in vars(module).values() if isinstance(each, type))
-    found = [each for each in own if issubclass(each, Dialect) and each.__module__ == module.__name__]
-    if len(found) != 1:
-        raise LookupError(f"{module.__name__} must hold one subclass of Dialect")
-    return found[0]()
+    return tuple(extension_class(__name__, name, Dialect)() for name in extension_names(__name__))
 
 
 def dialect_of(page: Exposition) -> Dialect | None:
