@@ -7,7 +7,7 @@ from array import array
 from time import monotonic_ns
 from typing import TYPE_CHECKING
 
-from reference_server.timetable.event_loop import Run
+from reference_server.timetable.run import Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

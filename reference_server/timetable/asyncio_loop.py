@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reference_server.timetable.alarm import Alarm
-    from reference_server.timetable.event_loop import Peer, Wire
+    from reference_server.timetable.wire import Peer, Wire
 
 if sys.platform == "win32":
     from asyncio import new_event_loop
@@ -79,7 +79,7 @@ class _Protocol(asyncio.Protocol):
 
 
 class AsyncioWire:
-    """See ``event_loop.Wire``."""
+    """See ``wire.Wire``."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport

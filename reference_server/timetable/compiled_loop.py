@@ -1,4 +1,4 @@
-"""The event loop of C, in the folder ``c``: built at first use, kept in the cache, called through ctypes."""
+"""The event loop of C."""
 
 from __future__ import annotations
 
@@ -8,98 +8,31 @@ import os
 import signal
 import socket
 import struct
-import sys
 from array import array
 from collections import deque
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reference_server.c_library import BuildError, CLibrary
-from reference_server.timetable.event_loop import LoopError
+from reference_server.timetable.compiled_library import (
+    Callbacks,
+    Connected,
+    Lost,
+    Ran,
+    Received,
+    Ring,
+    RunRequest,
+    Turn,
+    Vocabulary,
+    load_library,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reference_server.timetable.event_loop import Peer, Run, Wire
+    from reference_server.timetable.run import Run
+    from reference_server.timetable.wire import Peer, Wire
 
-_LIBRARY = CLibrary("timetable", Path(__file__).with_name("c"))
 _NOBODY = -1
 _NO_LINGER = struct.pack("ii", 1, 0)
-
-_Connected = ctypes.CFUNCTYPE(None, ctypes.c_int)
-_Received = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64)
-_Lost = _Ran = _Connected
-_Ring = _Turn = ctypes.CFUNCTYPE(None)
-
-
-class _Callbacks(ctypes.Structure):
-    """``struct callbacks`` of ``loop.h``."""
-
-    _fields_ = (
-        ("connected", _Connected),
-        ("received", _Received),
-        ("lost", _Lost),
-        ("ring", _Ring),
-        ("turn", _Turn),
-        ("ran", _Ran),
-    )
-
-
-class _Vocabulary(ctypes.Structure):
-    """``struct vocabulary`` of ``loop.h``."""
-
-    _fields_ = (("words", ctypes.c_char_p), ("starts", ctypes.c_void_p), ("mask", ctypes.c_uint32))
-
-
-class _RunRequest(ctypes.Structure):
-    """``struct run_request`` of ``loop.h``."""
-
-    _fields_ = (
-        ("due_ns", ctypes.c_int64),
-        ("gap_ns", ctypes.c_int64),
-        ("num_events", ctypes.c_int64),
-        ("before", ctypes.c_char_p),
-        ("after", ctypes.c_char_p),
-        ("before_size", ctypes.c_size_t),
-        ("after_size", ctypes.c_size_t),
-        ("position", ctypes.c_uint32),
-        ("stamps", ctypes.c_void_p),
-        ("progress", ctypes.c_void_p),
-    )
-
-
-def load_library() -> ctypes.PyDLL:
-    """The library, built if need be.
-
-    It keeps the lock of the interpreter while it runs: the process has no other thread, and each call back
-    would have to wait for it.
-
-    Raises:
-        LoopError: There is no compiler, it failed, or this is not Linux.
-    """
-    if sys.platform != "linux":
-        raise LoopError("the compiled loop needs Linux")
-    try:
-        library = ctypes.PyDLL(str(_LIBRARY.build()))
-    except (BuildError, OSError) as error:
-        raise LoopError(str(error)) from error
-    loop, fd, size, text = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p
-    library.loop_new.restype = loop
-    library.loop_new.argtypes = (fd, fd, ctypes.POINTER(_Callbacks), ctypes.POINTER(_Vocabulary))
-    library.loop_num_held.restype = size
-    for name in ("run", "free", "soon"):
-        _declare(library, name, loop)
-    for name in ("num_held", "shut", "close", "abort"):
-        _declare(library, name, loop, fd)
-    _declare(library, "alarm", loop, ctypes.c_int64)
-    _declare(library, "read", loop, fd, ctypes.c_bool)
-    _declare(library, "hold", loop, fd, text, size)
-    _declare(library, "start_run", loop, fd, ctypes.POINTER(_RunRequest))
-    return library
-
-
-def _declare(library: ctypes.PyDLL, name: str, *arguments: type) -> None:
-    getattr(library, f"loop_{name}").argtypes = arguments
 
 
 class CompiledLoop:
@@ -117,13 +50,13 @@ class CompiledLoop:
         self._words = b"".join(words)
         self._starts = array("I", itertools.accumulate(map(len, words), initial=0))
         self._mask = len(words) - 1
-        self._callbacks = _Callbacks(
-            _Connected(self._connected),
-            _Received(self._received),
-            _Lost(self._lost),
-            _Ring(self._ring),
-            _Turn(self._turn),
-            _Ran(self._ran),
+        self._callbacks = Callbacks(
+            Connected(self._connected),
+            Received(self._received),
+            Lost(self._lost),
+            Ring(self._ring),
+            Turn(self._turn),
+            Ran(self._ran),
         )
         self.handle: int | None = None
         self._peers: dict[int, tuple[CompiledWire, Peer]] = {}
@@ -147,7 +80,7 @@ class CompiledLoop:
         listening.setblocking(False)
         woken, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(waker)
-        vocabulary = _Vocabulary(self._words, self._starts.buffer_info()[0], self._mask)
+        vocabulary = Vocabulary(self._words, self._starts.buffer_info()[0], self._mask)
         self.handle = self.library.loop_new(listening.fileno(), woken, self._callbacks, vocabulary)
         if not self.handle:
             raise OSError("the system has no epoll or timerfd left for the compiled loop")
@@ -209,7 +142,7 @@ class CompiledAlarm:
 
 
 class CompiledWire:
-    """See ``event_loop.RunningWire``.
+    """See ``wire.RunningWire``.
 
     Attributes:
         fd: The socket, that of nobody once the connection is over: another may have the number by then.
@@ -257,7 +190,7 @@ class CompiledWire:
         """The loop copies what it needs but for the arrays."""
         first_stamp = stamps.buffer_info()[0] + (len(stamps) - run.num_events) * stamps.itemsize
         self._loop.ended[self.fd] = ended
-        request = _RunRequest(
+        request = RunRequest(
             run.due_ns,
             run.gap_ns,
             run.num_events,

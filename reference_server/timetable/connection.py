@@ -6,7 +6,6 @@ import os
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Protocol
 
-from reference_server.timetable.event_loop import RunningWire, Wire
 from reference_server.timetable.faults import error_body
 from reference_server.timetable.http_request import (
     MAX_BODY_BYTES,
@@ -15,11 +14,11 @@ from reference_server.timetable.http_request import (
     RequestParser,
 )
 from reference_server.timetable.http_response import CONTINUE, JSON, whole_response
+from reference_server.timetable.wire import RunningWire, Wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reference_server.timetable.answer import Answer
     from reference_server.timetable.intake import Intake
 
 MAX_HELD_BACK_BYTES = 16 * 1024 * 1024
@@ -40,6 +39,13 @@ class Service(Protocol):
 
     def after(self, delay_ns: int, job: Callable[[], None]) -> None:
         """Do something then."""
+
+
+class Pending(Protocol):
+    """An answer on its way."""
+
+    def lost(self, reason: str) -> None:
+        """The connection is gone."""
 
 
 class Connection:
@@ -69,7 +75,7 @@ class Connection:
         self._received_ns = 0
         self._keeps_alive = True
         self._holds_back = False
-        self.answer: Answer | None = None
+        self.answer: Pending | None = None
         self.num_held_back = 0
         service.opened(self)
 

@@ -10,9 +10,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from reference_server.timetable.connection import Connection
-from reference_server.timetable.event_loop import make_loop
 from reference_server.timetable.intake import Intake
 from reference_server.timetable.log import Log
+from reference_server.timetable.loops import make_loop
 from reference_server.timetable.service import TimetableService
 from reference_server.timetable.wheel import TimerWheel
 from reference_server.timetable.words import Vocabulary

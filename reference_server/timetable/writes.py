@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from reference_server.timetable.event_loop import Run
 from reference_server.timetable.events import Events
 from reference_server.timetable.http_response import CHUNKED
+from reference_server.timetable.run import Run
 
 if TYPE_CHECKING:
     from reference_server.timetable.content import Content

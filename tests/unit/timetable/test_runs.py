@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from reference_server.timetable.content import Ask, Content
-from reference_server.timetable.event_loop import Run
 from reference_server.timetable.http_response import CHUNKED
 from reference_server.timetable.plan import Plan
+from reference_server.timetable.run import Run
 from reference_server.timetable.script import make_script
 from reference_server.timetable.words import Vocabulary
 from reference_server.timetable.writes import Steps, Write, can_run, stream_in_runs, stream_writes
