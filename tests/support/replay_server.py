@@ -1,7 +1,7 @@
 """A loopback server that plays recorded or made-up bytes, at scripted times and with scripted faults.
 
-``play`` sets what the next requests get. Each connection has a thread of its own, so that the server serves
-synchronous and asynchronous tests alike::
+``play`` and ``play_by`` set what the next requests get. Each connection has a thread of its own, so that the
+server serves synchronous and asynchronous tests alike::
 
     replay_server.play(Replay(pieces=after(0.01, in_pieces(capture, 7)), ending=Ending.RESET))
 """
@@ -15,12 +15,13 @@ import re
 import socket
 import struct
 import threading
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 NEVER_S = 30.0
 _LENGTH = re.compile(rb"content-length:\s*(\d+)", re.IGNORECASE)
@@ -113,6 +114,8 @@ class ReplayServer:
         port: Where it listens.
         url: Its address.
         received: The requests so far.
+        connections: The number of the connection that each of them came on.
+        sent_ns: When each write began.
         num_connections: Connections so far.
     """
 
@@ -122,17 +125,24 @@ class ReplayServer:
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._replays: list[Replay] = [Replay()]
+        self._script: Callable[[int], Replay] | None = None
         self._threads: list[threading.Thread] = []
         self._open: set[socket.socket] = set()
         self.port: int = self._listening.getsockname()[1]
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
         self.received: list[Received] = []
+        self.connections: list[int] = []
+        self.sent_ns: list[int] = []
         self.num_connections = 0
 
     def play(self, *replays: Replay) -> None:
         """The next requests get these in turn, all further ones the last."""
         with self._lock:
             self._replays = list(replays)
+
+    def play_by(self, script: Callable[[int], Replay]) -> None:
+        """All requests get what ``script`` says of their number, counted over all connections."""
+        self._script = script
 
     def __enter__(self) -> Self:
         self._start(self._accept)
@@ -158,20 +168,20 @@ class ReplayServer:
         with contextlib.suppress(OSError):
             while not self._stop.is_set():
                 connection, _ = self._listening.accept()
+                self._start(self._converse, connection, self.num_connections)
                 self.num_connections += 1
-                self._start(self._converse, connection)
 
-    def _converse(self, connection: socket.socket) -> None:
+    def _converse(self, connection: socket.socket, number: int) -> None:
         with contextlib.suppress(OSError):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection.settimeout(NEVER_S)
             talking = self._tls.wrap_socket(connection, server_side=True) if self._tls else connection
             self._open.add(talking)
             with talking:
-                self._serve(talking)
+                self._serve(talking, number)
             self._open.discard(talking)
 
-    def _serve(self, connection: socket.socket) -> None:
+    def _serve(self, connection: socket.socket, number: int) -> None:
         buffered = b""
         while True:
             request, buffered = _read_request(connection, buffered)
@@ -179,23 +189,33 @@ class ReplayServer:
                 return
             with self._lock:
                 self.received.append(request)
-                replay = self._replays.pop(0) if len(self._replays) > 1 else self._replays[0]
+                self.connections.append(number)
+                replay = self._next()
             if not self._play(connection, replay):
                 return
+
+    def _next(self) -> Replay:
+        if self._script is not None:
+            return self._script(len(self.received) - 1)
+        return self._replays.pop(0) if len(self._replays) > 1 else self._replays[0]
 
     def _play(self, connection: socket.socket, replay: Replay) -> bool:
         """True if the connection goes on."""
         if replay.head:
-            connection.sendall(replay.head)
+            self._send(connection, replay.head)
         for delay_s, data in replay.pieces:
             if delay_s and self._stop.wait(delay_s):
                 return False
-            connection.sendall(data)
+            self._send(connection, data)
         if replay.ending is Ending.STALL:
             connection.recv(1)
         if replay.ending is Ending.RESET:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         return replay.ending is Ending.KEEP
+
+    def _send(self, connection: socket.socket, data: bytes) -> None:
+        self.sent_ns.append(time.monotonic_ns())
+        connection.sendall(data)
 
 
 def _read_request(connection: socket.socket, buffered: bytes) -> tuple[Received | None, bytes]:

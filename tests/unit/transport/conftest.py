@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from support.replay_server import ReplayServer
 
 from harness.event_loop import new_event_loop
 from harness.receive_delays import ReceiveDelays
@@ -21,12 +22,12 @@ from harness.transport import HttpRequest, Transport
 from harness.transport.aiohttp_transport import AiohttpTransport
 from harness.transport.raw import RawTransport
 from scenarios.timeouts import Timeouts
-from tests.unit.transport.scripted_server import Script, ScriptedServer
+from tests.unit.transport.steps import Script, replay_of
 
 TLS_FOLDER = Path(__file__).parents[2] / "data" / "tls"
 REQUEST = HttpRequest("POST", "/v1/chat/completions", b'{"stream":true}')
 
-Serve = Callable[..., ScriptedServer]
+Serve = Callable[..., ReplayServer]
 
 
 class Carrier(NamedTuple):
@@ -109,9 +110,9 @@ def serve() -> Iterator[Serve]:
     """Start scripted servers; they stop with the test."""
     with contextlib.ExitStack() as servers:
 
-        def start(script: Script, *, tls: bool = False) -> ScriptedServer:
-            server = ScriptedServer(script, _tls_context() if tls else None)
-            servers.callback(server.close)
+        def start(script: Script, *, tls: bool = False) -> ReplayServer:
+            server = servers.enter_context(ReplayServer(_tls_context() if tls else None))
+            server.play_by(lambda number: replay_of(script(number)))
             return server
 
         yield start

@@ -11,7 +11,7 @@ from harness.transport.aiohttp_transport import AiohttpTransport
 from harness.transport.raw import RawTransport
 from scenarios.timeouts import Timeouts
 from tests.unit.transport.conftest import CARRIERS, Serve, body_of
-from tests.unit.transport.scripted_server import HEAD, LAST, chunk
+from tests.unit.transport.steps import HEAD, LAST, chunk
 
 
 def test_a_proxy_is_asked_for_the_whole_address(serve: Serve) -> None:
@@ -20,7 +20,7 @@ def test_a_proxy_is_asked_for_the_whole_address(serve: Serve) -> None:
         1, address="http://model.invalid:{port}", proxy=f"http://user:pass%21@127.0.0.1:{proxy.port}"
     )
     assert (timeline.end, body_of(timeline)) == (End.COMPLETE, b"data: x\n\n"), timeline.message
-    head = proxy.requests[0]
+    head = proxy.received[0].head
     assert head.startswith(b"POST http://model.invalid:1/v1/chat/completions HTTP/1.1\r\n")
     assert base64.b64encode(b"user:pass!") in head
 
@@ -31,7 +31,7 @@ def test_a_proxy_that_refuses_a_tunnel(serve: Serve) -> None:
         1, address="https://model.invalid:{port}", proxy=f"127.0.0.1:{proxy.port}"
     )
     assert (timeline.end, timeline.detail) == (End.CONNECT_ERROR, "proxy")
-    assert proxy.requests[0].startswith(b"CONNECT model.invalid:1 HTTP/1.1\r\n")
+    assert proxy.received[0].head.startswith(b"CONNECT model.invalid:1 HTTP/1.1\r\n")
 
 
 async def test_the_proxy_decides_on_the_transport() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from harness.timeline import End, Timeline
 from tests.unit.transport.conftest import REQUEST, Carrier, Serve, body_of
-from tests.unit.transport.scripted_server import CLOSE, HEAD, LAST, RESET, STALL, chunk
+from tests.unit.transport.steps import CLOSE, HEAD, LAST, RESET, STALL, chunk
 
 if TYPE_CHECKING:
     from harness.transport import Transport
@@ -82,7 +82,7 @@ def test_what_is_no_farewell_is_an_answer(
     timeline = exchange(carrier, server.port, times=2)[1]
     assert (timeline.end, timeline.num_resends) == (End.COMPLETE, 0)
     assert timeline.status in (408, 503)
-    assert len(server.requests) == 2
+    assert len(server.received) == 2
 
 
 @pytest.mark.parametrize(

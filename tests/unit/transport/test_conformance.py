@@ -13,7 +13,7 @@ import pytest
 
 from harness.timeline import SLICE_BYTES, End, Timeline
 from tests.unit.transport.conftest import REQUEST, TLS_FOLDER, Carrier, Serve, body_of
-from tests.unit.transport.scripted_server import CLOSE, HEAD, LAST, RESET, STALL, chunk, sized
+from tests.unit.transport.steps import CLOSE, HEAD, LAST, RESET, STALL, chunk, sized
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,7 +136,7 @@ def test_what_http_forbids(carrier: Carrier, serve: Serve, wire: bytes) -> None:
 def test_the_request_on_the_wire(carrier: Carrier, serve: Serve) -> None:
     server = serve(lambda _: [sized(b"{}")])
     carrier.exchange(server.port, api_key="sk-key", headers={"X-Team": "tëam", "user-agent": "mine"})
-    head, _, body = server.requests[0].partition(b"\r\n\r\n")
+    head, body = server.received[0]
     line, *fields = head.decode("utf-8", "surrogateescape").split("\r\n")
     headers = {name.lower(): value for name, _, value in (field.partition(": ") for field in fields)}
     assert line == "POST /v1/chat/completions HTTP/1.1"
@@ -163,7 +163,7 @@ def test_a_large_request_arrives_whole(carrier: Carrier, serve: Serve) -> None:
 
     timeline = carrier.run(server.port, work)
     assert timeline.end is End.COMPLETE, timeline.message
-    assert server.requests[0].endswith(request.body)
+    assert server.received[0].body == request.body
 
 
 def test_a_kept_connection_is_used_again(carrier: Carrier, serve: Serve) -> None:
@@ -182,7 +182,7 @@ def test_a_server_that_closes_after_each_stream_costs_no_request(
     server = serve(lambda _: [STREAM, CLOSE])
     timelines = carrier.exchange(server.port, times=10, pause_s=pause_s)
     assert {timeline.end for timeline in timelines} == {End.COMPLETE}
-    assert len(server.requests) == 10
+    assert len(server.received) == 10
 
 
 @pytest.mark.parametrize("ending", [CLOSE, RESET])
@@ -200,14 +200,14 @@ def test_nothing_is_sent_again_once_a_byte_has_come(carrier: Carrier, serve: Ser
     server = serve(lambda index: [b"HTTP/1.1 2", 0.02, CLOSE] if index else [STREAM])
     timelines = carrier.exchange(server.port, times=2)
     assert timelines[1].end is End.RESET
-    assert len(server.requests) == 2
+    assert len(server.received) == 2
 
 
 def test_nothing_is_sent_again_on_a_new_connection(carrier: Carrier, serve: Serve) -> None:
     server = serve(lambda _: [CLOSE])
     (timeline,) = carrier.exchange(server.port)
     assert (timeline.end, timeline.detail) == (End.RESET, "no_answer")
-    assert len(server.requests) == 1
+    assert len(server.received) == 1
 
 
 def test_a_reset_in_the_middle(carrier: Carrier, serve: Serve) -> None:

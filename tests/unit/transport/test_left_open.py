@@ -14,7 +14,7 @@ from harness.record import Outcome, Record
 from harness.target import Target
 from scenarios.request import Arrival, Prompt
 from scenarios.timeouts import Timeouts
-from tests.unit.transport.scripted_server import HEAD, STALL, chunk
+from tests.unit.transport.steps import HEAD, STALL, chunk
 
 if TYPE_CHECKING:
     from tests.unit.transport.conftest import Serve

@@ -12,7 +12,7 @@ from harness.errors import PreflightError
 from harness.preflight import find_model
 from harness.target import Target
 from scenarios.timeouts import Timeouts
-from tests.unit.transport.scripted_server import CLOSE, STALL, sized
+from tests.unit.transport.steps import CLOSE, STALL, sized
 
 if TYPE_CHECKING:
     from tests.unit.transport.conftest import Serve
@@ -31,7 +31,7 @@ def find(port: int, wanted: str | None = None, scheme: str = "http") -> str:
 def test_the_only_model(serve: Serve) -> None:
     server = serve(lambda _: [models("smollm2")])
     assert find(server.port) == "smollm2"
-    assert server.requests[0].startswith(b"GET /v1/models HTTP/1.1\r\n")
+    assert server.received[0].head.startswith(b"GET /v1/models HTTP/1.1\r\n")
 
 
 def test_a_wanted_model(serve: Serve) -> None:

@@ -23,7 +23,7 @@ def _ids(carrier: Carrier, serve: Serve, request: HttpRequest, headers: dict[str
         await transport.exchange(request, Timeline(time.monotonic_ns()))
 
     carrier.run(server.port, work, headers=headers)
-    lines = server.requests[0].partition(b"\r\n\r\n")[0].split(b"\r\n")
+    lines = server.received[0].head.split(b"\r\n")
     return [line.partition(b": ")[2] for line in lines if line.lower().startswith(b"x-request-id:")]
 
 
