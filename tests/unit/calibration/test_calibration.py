@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from support.client_health import healthy
 
 from harness.calibration import kept
 from harness.calibration.calibration import SCHEMA_VERSION, Calibration
@@ -14,7 +15,6 @@ from harness.calibration.level import Level, level
 from harness.calibration.load import Measured
 from harness.calibration.timetable import Timetable, TimetableError
 from harness.environment import environment
-from reports.result import ClientHealth
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,19 +60,8 @@ def test_nothing_to_compare_is_refused() -> None:
 def measured(
     ttfts_us: list[int], gaps_us: list[int], *, stamp_us: int = 900, interval_us: int = 1_000
 ) -> Measured:
-    health = ClientHealth(
-        loop_lag_p99=100 * US,
-        loop_lag_max=200 * US,
-        schedule_lag_p99=None,
-        schedule_lag_max=None,
-        gc_pause_max=0,
-        gc_pause_total=0,
-        cpu_share=0.25,
-        coalesced_chunks=0,
-        num_chunks=5_000,
-        clock_resolution=1,
-        stamp_error_p99=stamp_us * US,
-        interval_error_p99=interval_us * US,
+    health = healthy(
+        cpu_share=0.25, num_chunks=5_000, stamp_error_p99=stamp_us * US, interval_error_p99=interval_us * US
     )
     ttfts, gaps = np.array(ttfts_us, np.int64) * US, np.array(gaps_us, np.int64) * US
     return Measured(health, Errors(ttfts, gaps, ttfts + 50 * US), 2.5)

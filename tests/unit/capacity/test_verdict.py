@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+from support.client_health import healthy
+from support.result_folders import manifest
 
 from harness.capacity.knee import tells
 from harness.capacity.search import Step
 from harness.capacity.verdict import probe_of
-from harness.result_folder import Checkpoint, Manifest
-from harness.window import Window
-from reports.result import ClientHealth, ErrorClass, Result, RuleResult, Verdict
+from harness.result_folder import Checkpoint
+from reports.result import ErrorClass, Result, RuleResult, Verdict
 
 if TYPE_CHECKING:
     from reports.capacity.search import Probe
@@ -23,20 +24,6 @@ TOO_MUCH = "from 2 to 4 s the requests in flight grew: more was sent than the se
 
 @pytest.fixture
 def result() -> Result:
-    health = ClientHealth(
-        loop_lag_p99=1,
-        loop_lag_max=1,
-        schedule_lag_p99=1,
-        schedule_lag_max=1,
-        gc_pause_max=0,
-        gc_pause_total=0,
-        cpu_share=0.1,
-        coalesced_chunks=0,
-        num_chunks=1,
-        clock_resolution=1,
-        achieved_rate=8.0,
-        planned_rate=8.0,
-    )
     return Result(
         schema_version=1,
         tool_version="0",
@@ -64,7 +51,7 @@ def result() -> Result:
         num_requests=500,
         samples=(),
         token_source="usage",
-        health=health,
+        health=healthy(achieved_rate=8.0, planned_rate=8.0),
         environment={},
     )
 
@@ -83,20 +70,10 @@ def _rule(verdict: Verdict, **fields: Any) -> RuleResult:
 
 
 def _probe(result: Result, *before: Probe, stopped: str | None = None, capped: bool = False) -> Probe:
-    manifest = Manifest(
-        tool_version="0",
-        scenario={},
-        base_url="",
-        model="",
-        started_at="",
-        loop="open",
-        capped=capped,
-        window=Window(),
-    )
     checkpoint = Checkpoint(
         elapsed_ns=1, finished=True, interrupted=None, health=result.health, stopped=stopped
     )
-    return probe_of(Step(8, 2.0), before, result, manifest, checkpoint)
+    return probe_of(Step(8, 2.0), before, result, manifest(capped=capped), checkpoint)
 
 
 @pytest.mark.parametrize("verdict", [Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE])

@@ -4,32 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-import msgspec
 import numpy as np
 import pytest
+from support.client_health import healthy
+from support.result_folders import result_folder
 
-from harness.result_folder import Checkpoint, Manifest, ResultFolder
+from harness.result_folder import Checkpoint
 from harness.run import report
-from harness.window import Window
-from reports.result import ClientHealth
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.conftest import MakeRecord
-
-HEALTH = ClientHealth(
-    loop_lag_p99=100_000,
-    loop_lag_max=100_000,
-    schedule_lag_p99=100_000,
-    schedule_lag_max=100_000,
-    gc_pause_max=0,
-    gc_pause_total=0,
-    cpu_share=0.0,
-    coalesced_chunks=0,
-    num_chunks=1,
-    clock_resolution=1,
-)
 
 
 class MakeRun(Protocol):
@@ -65,7 +51,6 @@ def make_run(tmp_path: Path, make_record: MakeRecord) -> MakeRun:
         finished: bool = True,
         **scenario: Any,
     ) -> Path:
-        folder = ResultFolder.create(tmp_path / name, name)
         stated = {
             "name": "probe",
             "load": {"arrivals": "constant", "rate": 100.0, "requests": num},
@@ -74,18 +59,6 @@ def make_run(tmp_path: Path, make_record: MakeRecord) -> MakeRun:
             "thresholds": {"ttft": ["p50 < 10s"]},
             "seed": 0,
         }
-        folder.save(
-            Manifest(
-                tool_version="9.9",
-                scenario=stated | scenario,
-                base_url="http://127.0.0.1:1/v1",
-                model=str(scenario.get("model", "m")),
-                started_at=f"2026-11-30T10:00:00+00:{noise:02}",
-                loop="open",
-                capped=False,
-                window=Window(),
-            )
-        )
         rng = np.random.default_rng(noise)
         times = ttft_ms * np.exp(0.2 * rng.standard_normal(num))
         records = [
@@ -94,9 +67,15 @@ def make_run(tmp_path: Path, make_record: MakeRecord) -> MakeRun:
             else make_record(index, due=10 * index, chunks=tuple(first + 10 * k for k in range(4)))
             for index, first in enumerate(times)
         ]
-        folder.journal_path.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in records))
+        folder = result_folder(
+            tmp_path / name,
+            records,
+            scenario=stated | scenario,
+            model=str(scenario.get("model", "m")),
+            started_at=f"2026-11-30T10:00:00+00:{noise:02}",
+        )
         lag = round(lag_ms * 1e6)
-        health = msgspec.structs.replace(HEALTH, loop_lag_p99=lag, loop_lag_max=lag)
+        health = healthy(loop_lag_p99=lag, loop_lag_max=lag)
         elapsed = max(record.done_ns for record in records)
         folder.save(Checkpoint(elapsed_ns=elapsed, finished=finished, interrupted=None, health=health))
         report(folder, ())

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 from click.testing import CliRunner
+from support.result_folders import result_folder, ten_a_second
 
 from harness.census import Census
 from harness.cli import cli
 from harness.client_health import HealthProbe
 from harness.drivers import LoadFacts
-from harness.result_folder import Checkpoint, Manifest, ResultFolder
+from harness.result_folder import Checkpoint, ResultFolder
 from harness.run import report
-from harness.window import Window
 from reports.result import Verdict
-from scenarios.scenario import scenario_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,31 +24,13 @@ if TYPE_CHECKING:
     from tests.conftest import MakeRecord
 
 NUM = 60
-SCENARIO = {
-    "schema": 1,
-    "name": "x",
-    "load": {"arrivals": "constant", "rate": 10, "requests": NUM},
-    "prompts": {"source": "text", "text": ["one"]},
-}
 
 
 @pytest.fixture
 def folder(tmp_path: Path, make_record: MakeRecord) -> ResultFolder:
     """Of a run that came to its end."""
-    made = ResultFolder.create(tmp_path / "run", "x")
-    manifest = Manifest(
-        tool_version="9",
-        scenario=scenario_from(SCENARIO).to_mapping(),
-        base_url="http://127.0.0.1:1/v1",
-        model="m",
-        started_at="2026-11-30T10:00:00+00:00",
-        loop="open",
-        capped=False,
-        window=Window(),
-    )
-    made.save(manifest)
     records = [make_record(i, due=100 * i) for i in range(NUM)]
-    made.journal_path.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in records))
+    made = result_folder(tmp_path / "run", records, scenario=ten_a_second(NUM))
     health = HealthProbe().report(LoadFacts(), is_open=True)
     made.save(
         Checkpoint(elapsed_ns=6_100_000_000, finished=True, interrupted=None, health=health, num_records=NUM)

@@ -8,15 +8,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pytest
+from support.result_folders import result_folder
 
 from harness import export as exporting
 from harness.cli import cli
 from harness.export import ExportedRun, export
 from harness.export._document import document
 from harness.metrics import every_metric
-from harness.result_folder import Manifest, ResultFolder
 from harness.window import Window
 from reports import tables
 from reports.tables import Column, Kind, TableError
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from harness.record import Record
+    from harness.result_folder import ResultFolder
     from tests.conftest import MakeRecord
 
     Folder = Callable[..., ResultFolder]
@@ -38,20 +38,7 @@ def folder(tmp_path: Path) -> Folder:
     """The folder of a run with the given records."""
 
     def make(records: Iterable[Record], *, loop: str = "open", window: Window | None = None) -> ResultFolder:
-        made = ResultFolder.create(tmp_path / "run", "x")
-        manifest = Manifest(
-            tool_version="9.9",
-            scenario={},
-            base_url="http://127.0.0.1:1/v1",
-            model="m",
-            started_at="2026-11-30T10:00:00+00:00",
-            loop=loop,
-            capped=False,
-            window=window or Window(),
-        )
-        made.save(manifest)
-        made.journal_path.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in records))
-        return made
+        return result_folder(tmp_path / "run", records, loop=loop, window=window or Window())
 
     return make
 

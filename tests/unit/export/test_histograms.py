@@ -4,55 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 from click.testing import CliRunner
+from support.result_folders import result_folder, ten_a_second
 
 from harness.cli import cli
-from harness.result_folder import Manifest, ResultFolder
 from harness.run import report
-from harness.window import Window
 from reports import distributions
 from reports.hdr_log import read_log
-from scenarios.scenario import scenario_from
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from click.testing import Result as Done
 
+    from harness.result_folder import ResultFolder
     from reports.result import Result
     from tests.conftest import MakeRecord
 
 NUM = 200
-SCENARIO = {
-    "schema": 1,
-    "name": "x",
-    "load": {"arrivals": "constant", "rate": 10, "requests": NUM},
-    "prompts": {"source": "text", "text": ["one"]},
-}
 
 
 @pytest.fixture
 def folder(tmp_path: Path, make_record: MakeRecord) -> ResultFolder:
     """Each request sent 3 ms late; the first token of request i comes 100 + i ms after its due time."""
-    made = ResultFolder.create(tmp_path / "run", "x")
-    manifest = Manifest(
-        tool_version="9",
-        scenario=scenario_from(SCENARIO).to_mapping(),
-        base_url="http://127.0.0.1:1/v1",
-        model="m",
-        started_at="2026-11-30T10:00:00+00:00",
-        loop="open",
-        capped=False,
-        window=Window(),
+    records = (
+        make_record(i, due=100 * i, sent=100 * i + 3, chunks=(100 + i, 110 + i, 120 + i)) for i in range(NUM)
     )
-    made.save(manifest)
-    with made.journal_path.open("wb") as journal:
-        for i in range(NUM):
-            record = make_record(i, due=100 * i, sent=100 * i + 3, chunks=(100 + i, 110 + i, 120 + i))
-            journal.write(msgspec.json.encode(record) + b"\n")
-    return made
+    return result_folder(tmp_path / "run", records, scenario=ten_a_second(NUM))
 
 
 @pytest.fixture

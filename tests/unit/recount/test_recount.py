@@ -8,54 +8,33 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from support.result_folders import result_folder, ten_a_second
 
 from harness import recount
 from harness.errors import JournalError
 from harness.recount import records_between, recounted
-from harness.result_folder import Manifest, ResultFolder
-from harness.window import Window
-from scenarios.scenario import scenario_from
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from harness.record import Record
+    from harness.result_folder import ResultFolder
     from harness.tally import Tally
     from tests.conftest import MakeRecord
-
-SCENARIO = {
-    "schema": 1,
-    "name": "x",
-    "load": {"arrivals": "constant", "rate": 10, "requests": 400},
-    "prompts": {"source": "text", "text": ["one"]},
-    "thresholds": {"ttft": ["p95 < 1s"]},
-}
 
 
 @pytest.fixture
 def folder(tmp_path: Path, make_record: MakeRecord) -> ResultFolder:
     """400 requests, some failed."""
-    made = ResultFolder.create(tmp_path / "run", "x")
-    manifest = Manifest(
-        tool_version="9",
-        scenario=scenario_from(SCENARIO).to_mapping(),
-        base_url="http://127.0.0.1:1/v1",
-        model="m",
-        started_at="2026-11-30T10:00:00+00:00",
-        loop="open",
-        capped=False,
-        window=Window(),
-    )
-    made.save(manifest)
     chance = random.Random(5)
-    with made.journal_path.open("wb") as journal:
-        for i in range(400):
-            outcome = "ok" if chance.random() < 0.9 else "http_error"
-            chunks = tuple(sorted(chance.uniform(50, 900) for _ in range(chance.randrange(1, 9))))
-            record = make_record(
-                i, due=100 * i, chunks=chunks, outcome=outcome, message="x" * chance.randrange(9)
-            )
-            journal.write(msgspec.json.encode(record) + b"\n")
-    return made
+
+    def record(i: int) -> Record:
+        outcome = "ok" if chance.random() < 0.9 else "http_error"
+        chunks = tuple(sorted(chance.uniform(50, 900) for _ in range(chance.randrange(1, 9))))
+        return make_record(i, due=100 * i, chunks=chunks, outcome=outcome, message="x" * chance.randrange(9))
+
+    scenario = ten_a_second(400, thresholds={"ttft": ["p95 < 1s"]})
+    return result_folder(tmp_path / "run", map(record, range(400)), scenario=scenario)
 
 
 @pytest.fixture(autouse=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.result_folder import Manifest, ResultFolder
+from support.result_folders import manifest
+
+from harness.result_folder import ResultFolder
 from harness.secrets import without_secrets
-from harness.window import Window
 from scenarios.scenario import load_scenario, scenario_from
 
 if TYPE_CHECKING:
@@ -44,17 +45,8 @@ def test_scenario_without_secrets_is_written_as_it_is() -> None:
 
 def test_manifest_on_disk_holds_no_secret(tmp_path: Path) -> None:
     scenario = load_scenario("smoke", {"sampling.extra_body.api_key": SECRET})
+    secret = manifest(scenario=scenario.to_mapping())
     folder = ResultFolder.create(tmp_path / "run", "smoke")
-    manifest = Manifest(
-        tool_version="1",
-        scenario=scenario.to_mapping(),
-        base_url="http://127.0.0.1",
-        model="m",
-        started_at="",
-        loop="closed",
-        capped=False,
-        window=Window(),
-    )
-    folder.save(manifest)
+    folder.save(secret)
     assert SECRET not in folder.manifest_path.read_text(encoding="utf-8")
-    assert manifest.scenario["sampling"]["extra_body"]["api_key"] == SECRET
+    assert secret.scenario["sampling"]["extra_body"]["api_key"] == SECRET

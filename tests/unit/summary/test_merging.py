@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.client_health import healthy
 
 from harness.record import CANCELLED, Outcome, Record, TokenSource
 from harness.sla.grammar import rules_from
@@ -20,7 +21,6 @@ from harness.warm_up import WarmUp, WarmUpState
 from harness.window import Window
 from reports.hdr_errors import DecodeError
 from reports.histogram import Histogram
-from reports.result import ClientHealth
 from scenarios.token_deadlines import TokenDeadlines
 
 if TYPE_CHECKING:
@@ -38,18 +38,7 @@ RULES = rules_from(
         "attainment": [">= 50%"],
     }
 )
-HEALTH = ClientHealth(
-    loop_lag_p99=100_000,
-    loop_lag_max=200_000,
-    schedule_lag_p99=150_000,
-    schedule_lag_max=300_000,
-    gc_pause_max=0,
-    gc_pause_total=0,
-    cpu_share=0.1,
-    coalesced_chunks=0,
-    num_chunks=1,
-    clock_resolution=1,
-)
+HEALTH = healthy()
 
 
 def random_records(seed: int, num: int, seconds: float) -> list[Record]:

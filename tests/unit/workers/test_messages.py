@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+from support.result_folders import manifest
 
 from harness.address import Address
 from harness.client_health import HealthProbe
 from harness.drivers import LoadFacts
 from harness.live_view import LiveView
 from harness.load_status import LoadStatus, merged
-from harness.result_folder import Manifest
 from harness.summary.pace import Pace, PaceState
 from harness.tally import VERSION, Part, PartError, Tally
-from harness.window import Window
 from harness.workers.channel import Channel
 from harness.workers.limits import CommonLimits
 from harness.workers.messages import Beat, Done, Order, Ready, Start, decode, encode
@@ -37,16 +36,7 @@ SCENARIO = scenario_from(
         "thresholds": {"ttft": ["p95 < 1s"]},
     }
 )
-MANIFEST = Manifest(
-    tool_version="0",
-    scenario=SCENARIO.to_mapping(),
-    base_url="http://127.0.0.1:1/v1",
-    model="m",
-    started_at="2026-01-01T00:00:00+00:00",
-    loop="open",
-    capped=False,
-    window=Window(),
-)
+MANIFEST = manifest(scenario=SCENARIO.to_mapping())
 ADDRESS = Address(base_url="127.0.0.1:1", api_key="sk-canary", headers={"X": "y"}, verify=True, proxy=None)
 BLANK = HealthProbe().report(LoadFacts(), is_open=True)
 
