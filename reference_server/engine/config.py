@@ -20,7 +20,8 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
         max_num_seqs: Sequences in the running batch at most.
         max_num_batched_tokens: Token budget of a step.
         enable_chunked_prefill: A prompt may be computed over several steps.
-        long_prefill_token_threshold: Tokens of one prompt in a step while other sequences live; 0: no limit.
+        long_prefill_token_threshold: Tokens of one prompt in a step while other sequences live; 0: no limit;
+            None: for prompts that take several steps, what keeps a step within 2.4 times one of decoding.
         enable_prefix_caching: Prompts that begin alike compute their beginning once.
         scheduling_policy: ``fcfs`` or ``priority``.
         gpu_memory_utilization: Share of the device's memory for weights and KV (CUDA only); None takes 0.9.
@@ -40,7 +41,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     max_num_seqs: int = 64
     max_num_batched_tokens: int = 512
     enable_chunked_prefill: bool = True
-    long_prefill_token_threshold: int = 0
+    long_prefill_token_threshold: int | None = None
     enable_prefix_caching: bool = True
     scheduling_policy: Literal["fcfs", "priority"] = "fcfs"
     gpu_memory_utilization: float | None = None

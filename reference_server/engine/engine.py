@@ -119,12 +119,15 @@ class Engine:
 
     def step(self) -> list[EngineOutput]:
         """Compute one batch; outputs of the sequences that got a token. Empty without work."""
+        begin_ns = time.monotonic_ns()
         scheduled = self._scheduler.schedule()
         if not scheduled:
             return []
         batch = make_batch(scheduled, self.info.block_size)
         logits = self._runner.run(batch)
         sampled = self._sampler.sample(logits, batch.sampling_sequences)
+        self._last_step_ns = time.monotonic_ns()
+        self._scheduler.observe(scheduled, self._last_step_ns - begin_ns)
         return self._postprocess(scheduled, dict(zip(batch.sampling_sequences, sampled, strict=True)))
 
     def check_invariants(self) -> None:
@@ -136,7 +139,6 @@ class Engine:
     def _postprocess(
         self, scheduled: list[ScheduledSequence], sampled: dict[Sequence, SampledToken]
     ) -> list[EngineOutput]:
-        self._last_step_ns = time.monotonic_ns()
         self._step_tokens = sum(item.num_scheduled_tokens for item in scheduled)
         self._counters["num_steps"] += 1
         for item in scheduled:

@@ -84,7 +84,7 @@ def _check_limits(config: EngineConfig) -> None:
         value = getattr(config, name)
         if value is not None and value < 1:
             raise EngineConfigError(f"{name} is {value}; it must be at least 1")
-    if config.long_prefill_token_threshold < 0:
+    if (config.long_prefill_token_threshold or 0) < 0:
         raise EngineConfigError(
             f"long_prefill_token_threshold is {config.long_prefill_token_threshold}; 0 means no limit"
         )

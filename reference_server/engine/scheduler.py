@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
+from reference_server.engine.chunk_limit import ChunkLimit
 from reference_server.engine.step_plan import ScheduledSequence, StepPlan
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class SchedulerConfig:
         enable_chunked_prefill: A prompt may be spread over steps. If not, one prompt of a step may exceed the
             budget, else a long one would wait for as long as others decode.
         long_prefill_token_threshold: Tokens that a prefill may compute in a step while other sequences
-            live; 0 leaves it the whole budget.
+            live; 0 leaves it the whole budget; None, if it takes several steps, what
+            :class:`~reference_server.engine.chunk_limit.ChunkLimit` allows beside those that decode.
         policy: ``fcfs``, or ``priority``: a lower priority first, then first come, first served.
         watermark_blocks: Blocks kept free when a sequence joins others, so that they can grow.
     """
@@ -48,7 +50,7 @@ class SchedulerConfig:
     max_num_batched_tokens: int
     max_model_len: int
     enable_chunked_prefill: bool = True
-    long_prefill_token_threshold: int = 0
+    long_prefill_token_threshold: int | None = None
     policy: Literal["fcfs", "priority"] = "fcfs"
     watermark_blocks: int = 1
 
@@ -72,6 +74,7 @@ class Scheduler:
         self.num_preemptions = 0
         self.num_prefix_queries = 0
         self.num_prefix_hits = 0
+        self._chunk_limit = ChunkLimit(config.max_num_batched_tokens)
         self._numbers = itertools.count()
 
     @property
@@ -98,6 +101,12 @@ class Scheduler:
             self._admit_waiting(plan)
         return plan.scheduled()
 
+    def observe(self, scheduled: list[ScheduledSequence], duration_ns: int) -> None:
+        """Take note of how long a step took, before its tokens count as computed."""
+        num_tokens = sum(item.num_scheduled_tokens for item in scheduled)
+        num_decodes = sum(item.is_decode for item in scheduled)
+        self._chunk_limit.observe(num_decodes, num_tokens - num_decodes, duration_ns)
+
     def _schedule_running(self, plan: StepPlan) -> None:
         """Decodes first, so that none waits for an older one's long prefill; then chunks."""
         chunks = []
@@ -106,11 +115,14 @@ class Scheduler:
                 chunks.append(sequence)
             else:
                 self._continue(sequence, plan)
+        if plan.counts and self.config.long_prefill_token_threshold is None:
+            plan.long_budget = self._chunk_limit.tokens(len(plan.counts))
         for sequence in chunks:
             self._continue(sequence, plan)
 
     def _continue(self, sequence: Sequence, plan: StepPlan) -> None:
-        count = self._num_tokens(sequence.num_uncomputed_tokens, plan)
+        is_long = self._is_long(sequence.num_tokens - sequence.num_cached_tokens)
+        count = self._num_tokens(sequence.num_uncomputed_tokens, plan, is_long=is_long)
         if count == 0 or sequence in plan.preempted:
             return
         if self._make_room(sequence, sequence.num_computed_tokens + count, plan):
@@ -121,12 +133,18 @@ class Scheduler:
         plan.add(sequence, count)
         self.blocks.publish(sequence, sequence.num_computed_tokens + count)
 
-    def _num_tokens(self, needed: int, plan: StepPlan) -> int:
+    def _num_tokens(self, needed: int, plan: StepPlan, *, is_long: bool) -> int:
         """What a sequence that needs so many tokens may compute in this step."""
-        threshold = self.config.long_prefill_token_threshold
+        threshold = self.config.long_prefill_token_threshold or 0
         if 0 < threshold < needed and len(self.running) + len(self.waiting) > 1:
             needed = threshold
+        if is_long and needed > 1:
+            needed = min(needed, plan.long_budget)
         return min(needed, plan.budget)
+
+    def _is_long(self, num_tokens: int) -> bool:
+        """Whether it takes several steps to compute so many tokens, however little others do."""
+        return self.config.enable_chunked_prefill and num_tokens > self.config.max_num_batched_tokens
 
     def _make_room(self, sequence: Sequence, num_tokens: int, plan: StepPlan) -> bool:
         """Preempt others until the sequence has its blocks; False if it was preempted itself."""
@@ -156,19 +174,30 @@ class Scheduler:
         insort(self.waiting, victim, key=_ORDER)
 
     def _admit_waiting(self, plan: StepPlan) -> None:
-        """In order, until one finds no room. One whose beginning is just being computed lets others pass."""
+        """In order, until one finds no room."""
         place, limit = 0, self.config.max_num_seqs
         while place < min(len(self.waiting), limit) and plan.budget > 0 and len(self.running) < limit:
             sequence = self.waiting[place]
             prefix = self.blocks.find_prefix(sequence)
-            if self.blocks.is_prefix_under_way(sequence, len(prefix), self.running):
+            if self._has_to_let_pass(sequence, prefix, plan):
                 place += 1
             elif not self._admit(sequence, prefix, plan):
                 return
 
+    def _has_to_let_pass(self, sequence: Sequence, prefix: list[int], plan: StepPlan) -> bool:
+        """Whether its beginning is just being computed, or another long prompt takes all that such may."""
+        is_long = self._is_long(self._num_tokens_after(sequence, prefix))
+        return (is_long and not plan.long_budget) or self.blocks.is_prefix_under_way(
+            sequence, len(prefix), self.running
+        )
+
+    def _num_tokens_after(self, sequence: Sequence, prefix: list[int]) -> int:
+        """Tokens to compute once a prefix is taken over."""
+        return sequence.num_tokens - len(prefix) * self.blocks.block_size
+
     def _admit(self, sequence: Sequence, prefix: list[int], plan: StepPlan) -> bool:
         """Let a waiting sequence run, if there is room."""
-        count = self._admissible_tokens(sequence.num_tokens - len(prefix) * self.blocks.block_size, plan)
+        count = self._admissible_tokens(self._num_tokens_after(sequence, prefix), plan)
         num_tokens = self._num_tokens_to_hold(sequence)
         keep_free = self.config.watermark_blocks if self.running else 0
         if count == 0 or not self.blocks.can_grow(sequence, num_tokens, prefix=prefix, keep_free=keep_free):
@@ -185,7 +214,7 @@ class Scheduler:
     def _admissible_tokens(self, needed: int, plan: StepPlan) -> int:
         """Tokens that a waiting sequence may compute in this step; 0 if it has to wait for another."""
         if self.config.enable_chunked_prefill:
-            return self._num_tokens(needed, plan)
+            return self._num_tokens(needed, plan, is_long=self._is_long(needed))
         return needed if needed <= plan.budget or not plan.num_admitted else 0
 
     def _num_tokens_to_hold(self, sequence: Sequence) -> int:

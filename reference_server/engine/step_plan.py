@@ -17,6 +17,11 @@ class ScheduledSequence:
     num_scheduled_tokens: int
 
     @property
+    def is_decode(self) -> bool:
+        """Whether it only goes on with its answer."""
+        return self.num_scheduled_tokens == self.sequence.num_uncomputed_tokens == 1
+
+    @property
     def samples(self) -> bool:
         """Whether the step computes its last token, so that the next can be chosen."""
         return self.num_scheduled_tokens == self.sequence.num_uncomputed_tokens
@@ -28,6 +33,7 @@ class StepPlan:
     Attributes:
         counts: Tokens to compute.
         budget: Tokens that may still be added, never negative.
+        long_budget: Tokens of prompts that take several steps that may still be added, never negative.
         num_admitted: Sequences that began to run in this step.
         preempted: Sequences that lost their blocks in this step.
     """
@@ -35,6 +41,7 @@ class StepPlan:
     def __init__(self, budget: int) -> None:
         self.counts: dict[Sequence, int] = {}
         self.budget = budget
+        self.long_budget = budget
         self.num_admitted = 0
         self.preempted: set[Sequence] = set()
 
@@ -42,6 +49,8 @@ class StepPlan:
         """Let the step compute ``count`` tokens. A whole prompt may exceed the budget."""
         self.counts[sequence] = count
         self.budget = max(0, self.budget - count)
+        if count > 1:
+            self.long_budget = max(0, self.long_budget - count)
 
     def scheduled(self) -> list[ScheduledSequence]:
         """The step's work."""

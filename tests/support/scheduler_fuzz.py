@@ -105,6 +105,7 @@ class Fuzz:
         assert self.scheduler.num_preemptions - before <= len(self._live)
         self._check(scheduled)
         self._pool.compute(scheduled)
+        self.scheduler.observe(scheduled, self.rng.randrange(10**9))
         for item in scheduled:
             self._advance(item)
         self.scheduler.check_invariants()
@@ -145,7 +146,7 @@ class Fuzz:
             max_num_batched_tokens=rng.randint(1, 64),
             max_model_len=num_blocks * block_size,
             enable_chunked_prefill=chunked,
-            long_prefill_token_threshold=rng.choice([0, 3, 10]) if chunked else 0,
+            long_prefill_token_threshold=rng.choice([None, 0, 3, 10]) if chunked else 0,
             policy=rng.choice(["fcfs", "priority"]),
             watermark_blocks=rng.randint(0, 3),
         )
