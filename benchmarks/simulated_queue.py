@@ -22,9 +22,10 @@ from harness.sla.judge import judge
 from harness.summary import Summarizer
 from harness.summary.due_order import Ordered
 from harness.window import Window
-from reports.capacity.search import Latency, Probe
+from reports.capacity.search import Probe
 from reports.histogram import Histogram
 from reports.result import Verdict
+from reports.run_row import Latency
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -208,7 +208,11 @@ def _read(path: Path, kind: type[Document]) -> Document:
 def free_default(scenario_name: str) -> Path:
     """``results/<scenario>-<time>``, with a number behind it where that is taken."""
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", scenario_name).strip("-.") or "run"
-    base = DEFAULT_PARENT / f"{slug}-{time.strftime('%Y%m%d-%H%M%S')}"
+    return free(DEFAULT_PARENT / f"{slug}-{time.strftime('%Y%m%d-%H%M%S')}")
+
+
+def free(base: Path) -> Path:
+    """``base``, with a number behind it where that is taken."""
     path, number = base, 2
     while path.exists():
         path, number = base.with_name(f"{base.name}-{number}"), number + 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 
@@ -36,6 +36,13 @@ def write_bytes(path: Path, data: bytes) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write ``text`` in UTF-8, what that can't hold as escapes; errors as of ``whole``."""
     write_bytes(path, text.encode("utf-8", "backslashreplace"))
+
+
+def write_texts(folder: Path, texts: Mapping[str, str]) -> tuple[Path, ...]:
+    """Write each text to the file of its name in ``folder``; their paths. Errors as of ``whole``."""
+    for name, text in texts.items():
+        write_text(folder / name, text)
+    return tuple(folder / name for name in texts)
 
 
 def write_json(path: Path, document: msgspec.Struct) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from harness import __version__
@@ -13,6 +12,7 @@ from harness.calibration.level import Level, level
 from harness.calibration.load import GAP, TTFT, measure
 from harness.calibration.timetable import Timetable
 from harness.environment import environment
+from harness.wall_clock import now_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -55,7 +55,7 @@ def calibrate(
                 on_level(each)
     return Calibration(
         tool_version=__version__,
-        made_at=datetime.now().astimezone().isoformat(timespec="seconds"),
+        made_at=now_text(),
         machine=machine,
         workers=workers,
         limit_ns=limit_ns,

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from harness.campaign.interrupted import Interrupted
+from harness.campaign.one_run import run_one, words_of_draining
 from harness.capacity.axis import at
-from harness.capacity.draining import drained
-from harness.capacity.searching import Interrupted
+from harness.capacity.folder import probe_name
 from harness.capacity.verdict import probe_of
-from harness.run import run
+from reports.capacity.words import load_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Sequence
 
-    from harness.address import Address
+    from harness.campaign.folder import CampaignFolder
+    from harness.campaign.order import Order
     from harness.capacity.axis import Axis
-    from harness.capacity.folder import SearchFolder
     from harness.capacity.search import Step
-    from reports.capacity.search import Probe
-    from reports.progress import Progress
+    from reports.capacity.search import Capacity, Probe
     from scenarios.scenario import Scenario
-
-_REPORTS = ("html",)
 
 
 class RunProber:
@@ -35,26 +32,18 @@ class RunProber:
         scenario: As given.
         axis: What of it is varied.
         folder: Where the result folders go.
-        address: The server.
-        progress: Shows how a probe stands; a new one for each.
-        options: Of ``harness.run.run``: ``model``, ``workers``, ``telemetry``.
+        order: How the runs are made.
+        model: The model's name.
     """
 
     def __init__(
-        self,
-        scenario: Scenario,
-        axis: Axis,
-        folder: SearchFolder,
-        address: Address,
-        progress: Callable[[Step], AbstractContextManager[Progress]],
-        **options: Any,  # noqa: ANN401 (passed on)
+        self, scenario: Scenario, axis: Axis, folder: CampaignFolder[Capacity], order: Order, model: str
     ) -> None:
         self._scenario = scenario
         self._axis = axis
         self._folder = folder
-        self._address = address
-        self._progress = progress
-        self._options = options
+        self._order = order
+        self._model = model
 
     async def __call__(self, step: Step, before: Sequence[Probe]) -> Probe | Interrupted:
         """Run it, then wait until the server is empty.
@@ -64,22 +53,13 @@ class RunProber:
             HarnessError: The server is gone, or the folder can't be written.
         """
         begun_s, number = time.monotonic(), len(before) + 1
-        path = self._folder.for_probe(number, step.load, self._axis.key)
-        with self._progress(step) as progress:
-            done = await run(
-                at(self._scenario, self._axis, step, number),
-                **msgspec.structs.asdict(self._address),
-                result_dir=path,
-                reports=_REPORTS,
-                progress=progress,
-                **self._options,
-            )
-        if done.fault is not None:
-            raise done.fault
-        if done.result.interrupted is not None:
-            return Interrupted(done.result.interrupted)
+        path = self._folder.place(probe_name(number, step.load, self._axis.key))
+        scenario = at(self._scenario, self._axis, step, number)
+        done = await run_one(scenario, path, self._order, self._model, self._head(step))
+        if isinstance(done, Interrupted):
+            return done
         probe = probe_of(step, before, done.result, done.folder.manifest(), done.folder.checkpoint())
-        words = await self._drain()
+        words = await words_of_draining(self._order)
         return msgspec.structs.replace(
             probe,
             folder=str(path.relative_to(self._folder.path)),
@@ -87,7 +67,6 @@ class RunProber:
             duration_s=time.monotonic() - begun_s,
         )
 
-    async def _drain(self) -> str:
-        if not self._options.get("telemetry", True):
-            return "our own requests were over; the server was not asked (--no-telemetry)"
-        return (await drained(self._address.target())).words
+    def _head(self, step: Step) -> str:
+        longer = "" if step.length == 1 else f", {step.length:.3g} times as long"
+        return f"probe at {load_words(step.load, self._axis.unit)}{longer}"

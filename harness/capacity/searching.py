@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from harness.campaign.interrupted import Interrupted
 from harness.capacity.answer import answer
 from harness.capacity.search import Search, Step
 from harness.errors import HarnessError
@@ -15,16 +16,6 @@ if TYPE_CHECKING:
     from harness.capacity.answer import Question
     from harness.capacity.search import Limits
     from reports.capacity.search import Capacity, Probe
-
-
-class Interrupted(NamedTuple):
-    """Instead of a probe: the search was told to end.
-
-    Attributes:
-        signal_name: ``SIGINT`` or ``SIGTERM``.
-    """
-
-    signal_name: str
 
 
 class Prober(Protocol):

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reports.capacity.search import Latency, Probe
+from reports.capacity.search import Probe
 from reports.result import Verdict
+from reports.run_row import figures_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from reports.result import Result
 
 _PACE: Final = 0.05
-_SHOWN: Final = ("ttft", "tpot", "e2e")
 _CLIENT: Final = "the client and not the server is the limit"
 
 
@@ -52,13 +52,7 @@ def probe_of(
         num_requests=max((rule.n for rule in result.rules), default=0),
         num_independent=None if saturated else _num_independent(result, verdict),
         more_needed=max((rule.more_needed or 0 for rule in open_rules), default=0) or None,
-        achieved=_rate(result, "request_rate"),
-        goodput=_rate(result, "goodput"),
-        attainment=_rate(result, "attainment"),
-        error_rate=_rate(result, "error_rate"),
-        output_token_rate=_rate(result, "output_token_rate"),
-        latencies=tuple(_latency(result, name) for name in _SHOWN),
-        rules=result.rules,
+        **figures_of(result),
     )
 
 
@@ -107,17 +101,3 @@ def _num_independent(result: Result, verdict: Verdict) -> float | None:
     if verdict is Verdict.INCONCLUSIVE and result.verdict is Verdict.INVALID:
         return 0.0
     return min((rule.n_eff for rule in result.rules if rule.n_eff is not None), default=None)
-
-
-def _rate(result: Result, name: str) -> float | None:
-    rate = result.rate(name)
-    return None if rate is None else rate.value
-
-
-def _latency(result: Result, name: str) -> Latency:
-    summary = result.metric(name)
-    p50, p95, p99 = (
-        None if summary is None or (found := summary.percentile(p)) is None else found.value
-        for p in (50.0, 95.0, 99.0)
-    )
-    return Latency(name=name, p50=p50, p95=p95, p99=p99)

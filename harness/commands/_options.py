@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from harness.address import Address
+    from harness.campaign.order import Order
+    from scenarios.scenario import Scenario
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -32,9 +34,20 @@ def pairs(values: tuple[str, ...], separator: str, option: str, example: str) ->
     return found
 
 
+def options(*each: Callable[[Callable[P, T]], Callable[P, T]]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Several options as one decorator, in the order in which help lists them."""
+
+    def decorate(command: Callable[P, T]) -> Callable[P, T]:
+        for option in reversed(each):
+            command = option(command)
+        return command
+
+    return decorate
+
+
 def target_options(command: Callable[P, T]) -> Callable[P, T]:
     """Whom to send to, and how to reach it."""
-    options = (
+    return options(
         click.option(
             "--base-url",
             metavar="URL",
@@ -66,26 +79,67 @@ def target_options(command: Callable[P, T]) -> Callable[P, T]:
         click.option(
             "--proxy", metavar="URL", help="Go through this HTTP proxy; HTTP_PROXY and its like are not read."
         ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+    )(command)
 
 
-def address_and_rest(options: Mapping[str, Any]) -> tuple[Address, dict[str, Any]]:
-    """The server that ``target_options`` tell of, and the options that are left."""
+def campaign_options(command: Callable[P, T]) -> Callable[P, T]:
+    """What commands that make several runs have in common."""
+    return options(
+        click.option(
+            "--set",
+            "overrides",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="Change a key in all runs: load.duration=30s; may be repeated.",
+        ),
+        click.option(
+            "--output",
+            metavar="DIR",
+            type=click.Path(path_type=Path),
+            help="The folder of all runs: new, or that of an earlier call to go on with.",
+        ),
+        click.option("--workers", default="1", metavar="N", help="Processes that send the load, as in run."),
+        click.option("--no-telemetry", is_flag=True, help="Don't read the server's own metrics."),
+        click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors."),
+    )(command)
+
+
+def take_address(given: dict[str, Any]) -> Address:
+    """The server that ``target_options`` tell of; they are taken out of ``given``, but for the model."""
     from harness.address import Address
 
-    rest = dict(options)
-    ca_file, insecure = rest.pop("ca_file"), rest.pop("insecure")
-    address = Address(
-        base_url=rest.pop("base_url"),
-        api_key=rest.pop("api_key"),
-        headers=pairs(rest.pop("headers"), ":", "--header", "X-Name: value"),
+    if not given["base_url"]:
+        fail("no address under test; give --base-url or set OPENAI_BASE_URL")
+    ca_file, insecure = given.pop("ca_file"), given.pop("insecure")
+    return Address(
+        base_url=given.pop("base_url"),
+        api_key=given.pop("api_key"),
+        headers=pairs(given.pop("headers"), ":", "--header", "X-Name: value"),
         verify=False if insecure else str(ca_file) if ca_file else True,
-        proxy=rest.pop("proxy"),
+        proxy=given.pop("proxy"),
     )
-    return address, rest
+
+
+def take_order(given: dict[str, Any]) -> Order:
+    """How the runs are to be made by ``target_options`` and ``campaign_options``, which are taken out."""
+    from harness.campaign.order import Order
+
+    return Order(
+        address=take_address(given),
+        telemetry=not given.pop("no_telemetry"),
+        **{name: given.pop(name) for name in ("model", "output", "workers", "quiet")},
+    )
+
+
+def take_scenario(name: str, given: dict[str, Any], example: str) -> Scenario:
+    """The scenario of that name with the changes of ``--set``, which are taken out.
+
+    Raises:
+        ScenarioError: It can't be read.
+    """
+    from scenarios.scenario import load_scenario
+
+    return load_scenario(name, pairs(given.pop("overrides"), "=", "--set", example))
 
 
 def usage_errors(command: Callable[P, T]) -> Callable[P, T]:

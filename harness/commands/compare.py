@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from harness.commands._display import print_all
 from harness.commands._options import fail, usage_errors
 
 if TYPE_CHECKING:
     from reports.comparison.document import Comparison
-
-_PLAIN_WIDTH = 110
 
 
 @click.command()
@@ -72,6 +71,7 @@ def command(
     from harness.comparison.comparing import compare
     from harness.comparison.figure import figures_of
     from harness.comparison.sources import side_of
+    from reports.comparison.console import show
 
     allowed, figures = Allowances(allowances), figures_of(metrics)
     store = Baselines(baselines)
@@ -84,18 +84,9 @@ def command(
         across=across,
     )
     if not quiet:
-        _show(done)
+        print_all(show, done)
     _write(done, {"html": html, "markdown": markdown, "json": json_})
     raise SystemExit(done.exit_code)
-
-
-def _show(done: Comparison) -> None:
-    from rich.console import Console
-
-    from reports.comparison.console import show
-
-    console = Console()
-    show(done, console if console.is_terminal else Console(width=_PLAIN_WIDTH))
 
 
 def _write(done: Comparison, files: dict[str, Path | None]) -> None:

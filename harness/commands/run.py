@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.commands._display import display, end
-from harness.commands._options import fail, pairs, target_options, usage_errors
+from harness.commands._options import take_address, take_scenario, target_options, usage_errors
 
 if TYPE_CHECKING:
+    from harness.address import Address
     from harness.run import Run
+    from scenarios.scenario import Scenario
 
 
 @click.command()
@@ -50,39 +52,34 @@ if TYPE_CHECKING:
 @click.option("--no-telemetry", is_flag=True, help="Don't read the server's own metrics meanwhile.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 @usage_errors
-def command(scenario: str, overrides: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 (click's)
+def command(scenario: str, **options: Any) -> None:  # noqa: ANN401 (click's)
     """Send the load of SCENARIO (a file, or a name that ``tokenpace scenarios`` lists) and judge it.
 
     Exit code: 0 pass, 1 fail, 2 usage error, 3 inconclusive, 4 invalid, 130/143 interrupted.
     """
-    from scenarios.scenario import load_scenario
-
-    if not options["base_url"]:
-        fail("no address under test; give --base-url or set OPENAI_BASE_URL")
-    changes = pairs(overrides, "=", "--set", "load.rate=5")
+    address = take_address(options)
     if options.pop("until_decided"):
-        changes["load.stop.decided"] = "true"
-    loaded = load_scenario(scenario, changes)
-    done = _run(loaded, **options)
+        options["overrides"] += ("load.stop.decided=true",)
+    loaded = take_scenario(scenario, options, "load.rate=5")
+    done = _run(loaded, address, **options)
     if not options["quiet"]:
         display(done)
     end(done)
 
 
 def _run(
-    scenario: Any,  # noqa: ANN401 (a Scenario; its module is imported when the command runs)
+    scenario: Scenario,
+    address: Address,
     *,
-    headers: tuple[str, ...],
-    ca_file: Path | None,
-    insecure: bool,
+    model: str | None,
     output: Path | None,
     reports: tuple[str, ...],
     no_telemetry: bool,
     workers: str,
     baseline_name: str | None,
     quiet: bool,
-    **target: Any,  # noqa: ANN401 (click's)
 ) -> Run:
+    import msgspec
     from rich.console import Console
 
     from harness import event_loop
@@ -92,19 +89,17 @@ def _run(
     from reports.progress import progress
 
     baseline = None if baseline_name is None else side_of(baseline_name, Baselines())
-
     with progress(Console(stderr=True), quiet=quiet) as display:
         return event_loop.run(
             run(
                 scenario,
-                headers=pairs(headers, ":", "--header", "X-Name: value"),
-                verify=False if insecure else ca_file or True,
+                **msgspec.structs.asdict(address),
+                model=model,
                 result_dir=output,
                 reports=reports or None,
                 progress=display,
                 telemetry=not no_telemetry,
                 workers=workers,
                 baseline=baseline,
-                **target,
             )
         )

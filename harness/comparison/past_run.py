@@ -14,7 +14,8 @@ from harness.comparison.sampling import sample_of
 from harness.past_scenario import past_scenario
 from harness.sla.grammar import rules_from
 from harness.workers.journals import read_records
-from reports.result import Result, ResultError, load
+from reports.document import DocumentError
+from reports.result import Result, load
 
 if TYPE_CHECKING:
     from harness.result_folder import Manifest, ResultFolder
@@ -46,7 +47,7 @@ def read_run(folder: ResultFolder) -> PastRun:
     manifest = folder.manifest()
     try:
         result = load(folder.result_path)
-    except ResultError as error:
+    except DocumentError as error:
         raise ComparisonError(
             f"{error}; make it with 'tokenpace report {folder.path}' if it is missing"
         ) from error

@@ -66,7 +66,7 @@ class ExportedRun:
         """The result.
 
         Raises:
-            ResultError: There is none, as after a run that was killed, or it can't be read.
+            DocumentError: There is none, as after a run that was killed, or it can't be read.
         """
         from reports.result import load
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reports.result import ResultError
+from reports.document import DocumentError
 from reports.tables import Column, Kind, TableError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def rows(run: ExportedRun) -> Iterator[Row]:
     """
     try:
         points = run.result().timeline
-    except ResultError as error:
+    except DocumentError as error:
         raise TableError(f"{error}; make it with: tokenpace report {run.folder.path}") from error
     for point in points:
         counts = (getattr(point, column.name) for column in _COUNTS)

@@ -67,7 +67,7 @@ def _knee(capacity: Capacity, x: Log) -> Chart | None:
 
 
 def _latency(capacity: Capacity, probes: Sequence[Probe], x: Log) -> Chart | None:
-    columns = {name: [_p95(probe, name) for probe in probes] for name, _, _ in _TIMES}
+    columns = {name: [probe.p95(name) for probe in probes] for name, _, _ in _TIMES}
     known = [value for column in columns.values() for value in column if value]
     if not known:
         return None
@@ -143,11 +143,6 @@ def _series(label: str, colour: str, column: Sequence[float | None], y: Scale, u
 
 def _heads(capacity: Capacity, probes: Sequence[Probe]) -> tuple[str, ...]:
     return tuple(f"{significant(p.load, 3)} {capacity.unit}: {p.verdict}" for p in probes)
-
-
-def _p95(probe: Probe, name: str) -> float | None:
-    latency = probe.latency(name)
-    return None if latency is None else latency.p95
 
 
 def _limits(probes: Sequence[Probe]) -> list[float]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from reports.latency import Latency as Latency
-from reports.result import ResultError, RuleResult, Verdict
+from reports.document import read_document
+from reports.result import Verdict, exit_code
+from reports.run_row import RunRow
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,8 +43,8 @@ _VERDICTS = {
 }
 
 
-class Probe(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of a search.
+class Probe(RunRow, frozen=True, kw_only=True):
+    """One run of a search; attributes besides those of ``RunRow``:
 
     Attributes:
         number: From 1 on, in the order in which they were run.
@@ -57,15 +58,6 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
             where that isn't what the verdict is based on.
         more_needed: Samples that would have decided it, where it is undecided and that is known.
         duration_s: From its beginning to the beginning of the next, the draining of the server included.
-        achieved: Requests per second that were answered.
-        goodput: Those that met every objective of single requests; None without such.
-        attainment: Share of them.
-        error_rate: Share of failures.
-        output_token_rate: Tokens per second.
-        latencies: TTFT, TPOT and end-to-end time.
-        rules: The objectives, judged.
-        folder: Its result folder, within that of the search; empty where it left none.
-        drained: How the server was found when it was over.
     """
 
     number: int
@@ -78,15 +70,6 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     num_independent: float | None = None
     more_needed: int | None = None
     duration_s: float = 0.0
-    achieved: float | None = None
-    goodput: float | None = None
-    attainment: float | None = None
-    error_rate: float | None = None
-    output_token_rate: float | None = None
-    latencies: tuple[Latency, ...] = ()
-    rules: tuple[RuleResult, ...] = ()
-    folder: str = ""
-    drained: str = ""
 
     @property
     def worth(self) -> float:
@@ -98,10 +81,6 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a value that was seen lies on the wrong side of its limit, for certain or not."""
         seen = [rule for rule in self.rules if rule.observed is not None]
         return any((rule.observed > rule.limit) == ("<" in rule.rule) for rule in seen if rule.observed)
-
-    def latency(self, name: str) -> Latency | None:
-        """That of a metric; None where the probe has none."""
-        return next((each for each in self.latencies if each.name == name), None)
 
 
 class Chance(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,10 +153,7 @@ class Capacity(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def exit_code(self) -> int:
         """130 or 143 when interrupted, else the exit code of the end's verdict."""
-        if self.interrupted is not None:
-            return {"SIGINT": 130, "SIGTERM": 143}.get(self.interrupted, 130)
-        verdict = self.end.verdict
-        return 0 if verdict is None else verdict.exit_code
+        return exit_code(self.end.verdict, self.interrupted)
 
     @property
     def word(self) -> str:
@@ -190,14 +166,6 @@ def load(path: Path) -> Capacity:
     """Read ``capacity.json``.
 
     Raises:
-        ResultError: It can't be read, or is of another version.
+        DocumentError: It can't be read, or is of another version.
     """
-    try:
-        found = msgspec.json.decode(path.read_bytes(), type=Capacity)
-    except OSError as error:
-        raise ResultError(f"{path} can't be read ({error.strerror})") from error
-    except msgspec.MsgspecError as error:
-        raise ResultError(f"{path} is damaged, or is no result of tokenpace capacity ({error})") from error
-    if found.schema_version != SCHEMA_VERSION:
-        raise ResultError(f"{path}: version {found.schema_version}, this tokenpace reads {SCHEMA_VERSION}")
-    return found
+    return read_document(path, Capacity, SCHEMA_VERSION, "result of tokenpace capacity")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from reports.units import MISSING, quantity, significant
+from reports.run_row import TIMES
+from reports.units import quantity, significant
 
 if TYPE_CHECKING:
     from reports.capacity.search import Capacity, Probe
@@ -56,12 +57,11 @@ def probe_lines(capacity: Capacity) -> list[ProbeLine]:
 
 def probe_line(probe: Probe) -> ProbeLine:
     """One probe; cells as in ``COLUMNS``."""
-    times = ((probe.latency(name)) for name in ("ttft", "tpot", "e2e"))
     cells = (
         significant(probe.load, 3),
         f"{significant(probe.length, 3)}x",
         f"{probe.num_requests:,}",
-        *(MISSING if time is None else quantity(time.p95, "ns", 3) for time in times),
+        *(quantity(probe.p95(name), "ns", 3) for name in TIMES),
         quantity(probe.achieved, "", 3),
         quantity(probe.attainment, "share", 3),
         quantity(probe.error_rate, "share", 3),

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from reports.document import read_document
 from reports.result import Curve as Curve
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 SCHEMA_VERSION = 1
+NAME = "tokenpace comparison"
 
 
 class Change(enum.StrEnum):
@@ -160,28 +162,6 @@ def load(path: Path) -> Comparison:
     """Read what ``reports.comparison.json`` wrote.
 
     Raises:
-        ValueError: It is no comparison, or of another version. The message names the file.
-        OSError: It can't be read.
+        DocumentError: It can't be read, is no comparison, or of another version.
     """
-    data = path.read_bytes()
-    try:
-        version = msgspec.json.decode(data, type=_Versioned).schema_version
-        if version != SCHEMA_VERSION:
-            raise ValueError(f"{path}: schema version {version}, this tokenpace reads {SCHEMA_VERSION}")
-        return msgspec.json.decode(data, type=Comparison)
-    except msgspec.MsgspecError as error:
-        raise ValueError(f"{path}: not a comparison ({error})") from error
-
-
-def schema_text() -> str:
-    """JSON Schema (draft 2020-12), as the file in ``docs`` holds it."""
-    head: dict[str, Any] = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"tokenpace comparison, schema version {SCHEMA_VERSION}",
-    }
-    schema = head | msgspec.json.schema(Comparison)
-    return msgspec.json.format(msgspec.json.encode(schema), indent=2).decode() + "\n"
-
-
-class _Versioned(msgspec.Struct):
-    schema_version: int
+    return read_document(path, Comparison, SCHEMA_VERSION, NAME)

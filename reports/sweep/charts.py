@@ -26,9 +26,9 @@ def charts(sweep: Sweep) -> list[Chart]:
     return [
         chart
         for chart in (
-            _chart(sweep, axis, "ttft", "TTFT p95", "ns", _p95("ttft")),
-            _chart(sweep, axis, "tpot", "TPOT p95", "ns", _p95("tpot")),
-            _chart(sweep, axis, "e2e", "End-to-end time p95", "ns", _p95("e2e")),
+            _chart(sweep, axis, "ttft", "TTFT p95", "ns", lambda point: point.p95("ttft")),
+            _chart(sweep, axis, "tpot", "TPOT p95", "ns", lambda point: point.p95("tpot")),
+            _chart(sweep, axis, "e2e", "End-to-end time p95", "ns", lambda point: point.p95("e2e")),
             _chart(sweep, axis, "answered", "Answered", "requests/s", lambda point: point.achieved),
             _chart(sweep, axis, "tokens", "Output tokens", "tokens/s", lambda point: point.output_token_rate),
             _chart(sweep, axis, "attainment", "Attainment", "share", lambda point: point.attainment),
@@ -109,14 +109,6 @@ def _value(
     points: list[Point], axis: Axis, value: float, get: Callable[[Point], float | None]
 ) -> float | None:
     return next((get(point) for point in points if point.values[axis.key] == value), None)
-
-
-def _p95(name: str) -> Callable[[Point], float | None]:
-    def get(point: Point) -> float | None:
-        latency = point.latency(name)
-        return None if latency is None else latency.p95
-
-    return get
 
 
 def _is_number(value: Any) -> bool:  # noqa: ANN401 (any plain data)

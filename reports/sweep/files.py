@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reports.sweep import html, markdown, points_csv
-from reports.whole_file import write_text
+from reports.whole_file import write_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,9 +21,4 @@ def write_files(sweep: Sweep, folder: Path) -> tuple[Path, ...]:
     Raises:
         OSError: One can't be written.
     """
-    written = []
-    for name, render in _FILES.items():
-        path = folder / name
-        write_text(path, render(sweep))
-        written.append(path)
-    return tuple(written)
+    return write_texts(folder, {file: render(sweep) for file, render in _FILES.items()})

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from reports.latency import Latency as Latency
-from reports.result import ResultError, RuleResult, Verdict
+from reports.document import read_document
+from reports.result import Verdict, exit_code
+from reports.run_row import RunRow
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,8 +29,8 @@ class Axis(msgspec.Struct, frozen=True, kw_only=True):
     values: tuple[Any, ...]
 
 
-class Point(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of a sweep.
+class Point(RunRow, frozen=True, kw_only=True):
+    """One run of a sweep; attributes besides those of ``RunRow``:
 
     Attributes:
         number: Its place in the grid, from 1.
@@ -38,15 +39,6 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
         causes: Why it is INVALID.
         num_requests: In all.
         duration_s: Of the run.
-        achieved: Requests per second that were answered.
-        goodput: Those that met every objective of single requests; None without such.
-        attainment: Share of them.
-        error_rate: Share of failures.
-        output_token_rate: Tokens per second.
-        latencies: TTFT, TPOT and end-to-end time.
-        rules: The objectives, judged.
-        folder: Its result folder, within that of the sweep.
-        drained: How the server was found when it was over.
     """
 
     number: int = 0
@@ -55,19 +47,6 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     causes: tuple[str, ...] = ()
     num_requests: int = 0
     duration_s: float = 0.0
-    achieved: float | None = None
-    goodput: float | None = None
-    attainment: float | None = None
-    error_rate: float | None = None
-    output_token_rate: float | None = None
-    latencies: tuple[Latency, ...] = ()
-    rules: tuple[RuleResult, ...] = ()
-    folder: str = ""
-    drained: str = ""
-
-    def latency(self, name: str) -> Latency | None:
-        """That of a metric; None where the point has none."""
-        return next((each for each in self.latencies if each.name == name), None)
 
 
 class Sweep(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,23 +97,13 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def exit_code(self) -> int:
         """130 or 143 when interrupted, else the worst verdict's exit code."""
-        if self.interrupted is not None:
-            return {"SIGINT": 130, "SIGTERM": 143}.get(self.interrupted, 130)
-        return 0 if self.verdict is None else self.verdict.exit_code
+        return exit_code(self.verdict, self.interrupted)
 
 
 def load(path: Path) -> Sweep:
     """Read ``sweep.json``.
 
     Raises:
-        ResultError: It can't be read, or is of another version.
+        DocumentError: It can't be read, or is of another version.
     """
-    try:
-        found = msgspec.json.decode(path.read_bytes(), type=Sweep)
-    except OSError as error:
-        raise ResultError(f"{path} can't be read ({error.strerror})") from error
-    except msgspec.MsgspecError as error:
-        raise ResultError(f"{path} is damaged, or is no result of tokenpace sweep ({error})") from error
-    if found.schema_version != SCHEMA_VERSION:
-        raise ResultError(f"{path}: version {found.schema_version}, this tokenpace reads {SCHEMA_VERSION}")
-    return found
+    return read_document(path, Sweep, SCHEMA_VERSION, "result of tokenpace sweep")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from reports.units import MISSING, quantity
+from reports.run_row import TIMES
+from reports.units import quantity
 
 if TYPE_CHECKING:
     from reports.result import Verdict
@@ -52,11 +53,11 @@ def point_lines(sweep: Sweep) -> list[PointLine]:
 
 
 def _line(sweep: Sweep, point: Point) -> PointLine:
-    ttft, tpot, e2e = (point.latency(name) for name in ("ttft", "tpot", "e2e"))
+    ttft = point.latency("ttft")
     cells = (
         f"{point.num_requests:,}",
-        MISSING if ttft is None else quantity(ttft.p50, "ns", 3),
-        *(MISSING if time is None else quantity(time.p95, "ns", 3) for time in (ttft, tpot, e2e)),
+        quantity(None if ttft is None else ttft.p50, "ns", 3),
+        *(quantity(point.p95(name), "ns", 3) for name in TIMES),
         quantity(point.achieved, "", 3),
         quantity(point.output_token_rate, "", 3),
         quantity(point.attainment, "share", 3),

@@ -22,12 +22,10 @@ if TYPE_CHECKING:
 
 WALL = {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "time.strftime", "time.localtime"}
 LABELS = {
-    "harness/calibration/procedure.py": "made_at",
-    "harness/capacity/inquiry.py": "started_at",
     "harness/receive_delays.py": "both ends of a delay by the kernel's clock",
     "harness/result_folder.py": "the folder's name",
     "harness/run.py": "started_at",
-    "harness/sweep/sweeping.py": "started_at",
+    "harness/wall_clock.py": "started_at, made_at",
 }
 """Where the wall clock may be read, and what for."""
 

@@ -10,13 +10,15 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from harness.campaign.folder import CampaignFolder
 from harness.capacity.answer import answer
-from harness.capacity.folder import SearchFolder
+from harness.capacity.folder import SEARCH, probe_name
 from harness.result_folder import ResultFolderError
 from reports.capacity.console import show
 from reports.capacity.files import write_files
-from reports.capacity.search import Capacity, End, Latency, load
-from reports.result import ResultError
+from reports.capacity.search import Capacity, End, load
+from reports.document import DocumentError
+from reports.run_row import Latency
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,40 +42,40 @@ def capacity(question: Question, make_limits: MakeLimits, make_probe: MakeProbe)
 
 
 def test_what_is_saved_is_what_is_read(tmp_path: Path, capacity: Capacity) -> None:
-    folder = SearchFolder.open(tmp_path / "search", "chat")
-    assert folder.earlier() is None
+    folder = CampaignFolder(tmp_path / "search", SEARCH)
+    assert folder.earlier(capacity) is None
     folder.save(capacity)
-    assert folder.earlier() == capacity
+    assert folder.earlier(capacity) == capacity
     assert load(folder.result_path) == capacity
-    assert SearchFolder.open(tmp_path / "search", "chat").earlier() == capacity
+    assert CampaignFolder(tmp_path / "search", SEARCH).earlier(capacity) == capacity
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"schema_version": 99}'])
-def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
+def test_a_damaged_file_is_named(tmp_path: Path, text: str, capacity: Capacity) -> None:
     (tmp_path / "capacity.json").write_text(text)
-    with pytest.raises(ResultError, match=r"capacity\.json"):
-        SearchFolder(tmp_path).earlier()
+    with pytest.raises(ResultFolderError, match=r"capacity\.json.*give another folder"):
+        CampaignFolder(tmp_path, SEARCH).earlier(capacity)
 
 
 def test_another_version_is_refused(tmp_path: Path, capacity: Capacity) -> None:
     path = tmp_path / "capacity.json"
     path.write_bytes(msgspec.json.encode(msgspec.structs.replace(capacity, schema_version=9)))
-    with pytest.raises(ResultError, match="version 9"):
+    with pytest.raises(DocumentError, match="version 9"):
         load(path)
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("precious")
     with pytest.raises(ResultFolderError, match="holds other things"):
-        SearchFolder.open(tmp_path, "chat")
+        CampaignFolder(tmp_path, SEARCH)
 
 
 def test_a_probe_that_was_broken_off_keeps_its_place(tmp_path: Path) -> None:
-    folder = SearchFolder.open(tmp_path, "chat")
-    first = folder.for_probe(5, 12.5, "load.rate")
-    assert first.name == "05-rate-12.5"
+    folder = CampaignFolder(tmp_path, SEARCH)
+    first = folder.place(probe_name(5, 12.5, "load.rate"))
+    assert first == tmp_path / "probes" / "05-rate-12.5"
     first.mkdir(parents=True)
-    assert folder.for_probe(5, 12.5, "load.rate").name == "05-rate-12.5-2"
+    assert folder.place(probe_name(5, 12.5, "load.rate")).name == "05-rate-12.5-2"
 
 
 def test_the_page_shows_the_answer_and_every_probe(tmp_path: Path, capacity: Capacity) -> None:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from harness.campaign.interrupted import Interrupted
 from harness.capacity.search import Search, Step
-from harness.capacity.searching import Interrupted, find_capacity
+from harness.capacity.searching import find_capacity
 from harness.errors import PreflightError
 from reports.capacity.search import End
 

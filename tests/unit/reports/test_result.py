@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from reports import result as results
-from reports.result import ResultError
-from reports.schema import schema_text
+from reports.document import DocumentError, schema_text
+from reports.result import NAME, SCHEMA_VERSION, Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from reports.result import Result
 
 ROOT = Path(__file__).parents[3]
 
@@ -48,12 +46,13 @@ def test_A5_03_the_file_is_strict_json(make_result: Callable[..., Result], tmp_p
 )
 def test_what_is_no_result_is_refused_by_name(text: str, fault: str, tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text(text)
-    with pytest.raises(ResultError, match=fault):
+    with pytest.raises(DocumentError, match=fault):
         results.load(tmp_path / "result.json")
-    with pytest.raises(ResultError, match="cannot be read"):
+    with pytest.raises(DocumentError, match="cannot be read"):
         results.load(tmp_path / "absent.json")
 
 
 def test_the_documented_schema_is_current() -> None:
-    """Made anew with ``python -c "from reports.schema import *; print(schema_text(), end='')"``."""
-    assert (ROOT / "docs" / "result.schema.json").read_text("utf-8") == schema_text()
+    """Made anew with ``schema_text(Result, SCHEMA_VERSION, NAME)``."""
+    written = (ROOT / "docs" / "result.schema.json").read_text("utf-8")
+    assert written == schema_text(Result, SCHEMA_VERSION, NAME)

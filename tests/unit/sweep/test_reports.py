@@ -10,13 +10,14 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from harness.campaign.folder import CampaignFolder
 from harness.result_folder import ResultFolderError
-from harness.sweep.folder import SweepFolder
-from harness.sweep.grid import SweepError
+from harness.sweep.folder import SWEEP, point_name
 from reports.result import Verdict
+from reports.run_row import Latency
 from reports.sweep.console import show
 from reports.sweep.files import write_files
-from reports.sweep.table import Axis, Latency, Point, Sweep, load
+from reports.sweep.table import Axis, Point, Sweep, load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,25 +74,25 @@ def test_the_worst_verdict_is_the_sweep_s(sweep: Sweep, verdicts: list[str | Non
 
 
 def test_what_is_saved_is_what_is_read(tmp_path: Path, sweep: Sweep) -> None:
-    folder = SweepFolder.open(tmp_path / "sweep", "chat")
+    folder = CampaignFolder(tmp_path / "sweep", SWEEP)
     assert folder.earlier(sweep) is None
     folder.save(sweep)
     assert load(folder.result_path) == sweep
-    assert SweepFolder.open(tmp_path / "sweep", "chat").earlier(sweep) == sweep
-    with pytest.raises(SweepError, match="another model"):
+    assert CampaignFolder(tmp_path / "sweep", SWEEP).earlier(sweep) == sweep
+    with pytest.raises(ResultFolderError, match="another model"):
         folder.earlier(msgspec.structs.replace(sweep, model="other"))
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("precious")
     with pytest.raises(ResultFolderError, match="holds other things"):
-        SweepFolder.open(tmp_path, "chat")
+        CampaignFolder(tmp_path, SWEEP)
 
 
 def test_places_of_points_are_names_of_folders(tmp_path: Path) -> None:
-    place = SweepFolder(tmp_path).for_point(1, {"load.rate": 1, "prompts.text": "../../etc: a b"})
-    assert place.parent == tmp_path / "points"
-    assert place.name == "001-rate-1-text-..-..-etc-a-b"
+    name = point_name(1, {"load.rate": 1, "prompts.text": "../../etc: a b"})
+    assert name == "001-rate-1-text-..-..-etc-a-b"
+    assert CampaignFolder(tmp_path, SWEEP).place(name) == tmp_path / "points" / name
 
 
 def test_all_forms_show_all_points(tmp_path: Path, sweep: Sweep) -> None:

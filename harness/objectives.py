@@ -1,0 +1,32 @@
+"""The objectives that a scenario states."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness import wire
+from harness.sla.grammar import rules_from
+from harness.sla.preconditions import demand_judgeable
+
+if TYPE_CHECKING:
+    from harness.sla.rule import Rule
+    from scenarios.scenario import Scenario
+
+
+def objectives_of(scenario: Scenario) -> tuple[Rule, ...]:
+    """All of them, each one that a run of the scenario can be judged by.
+
+    Raises:
+        RuleError: One can't be read, or has no values in such a run.
+        ScenarioError: The scenario can't be run.
+    """
+    rules = rules_from(scenario.thresholds)
+    outline = scenario.outline()
+    demand_judgeable(
+        rules,
+        loop=outline.loop,
+        streaming=wire.endpoint(scenario.endpoint).streaming,
+        deadlines=scenario.token_deadlines is not None,
+        until_decided=outline.stop.decided,
+    )
+    return rules
