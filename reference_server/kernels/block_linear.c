@@ -1,14 +1,18 @@
-/* Linear layers on block-quantized weights: y = x W^T + bias. The twin and the layout: block_linear.py.
+/* Linear layers on block-quantized weights: y = x W^T + bias. The twins and the layout: block_linear.py.
  *
  * A tile is 16 outputs by one block of 32 inputs, tiles of one 16 outputs follow each other. Lanes hold
  * outputs, four inputs of a row are broadcast to all lanes, and nothing is summed across lanes. A row of x is
  * quantized once, to 8 bits with a scale per block. The products of a block are summed exactly as integers,
  * the blocks of a row in order as float32: a row's result does not depend on the rows beside it.
+ *
+ * Where the CPU has a matrix unit it takes over many rows, as they are, in bfloat16: two tiles are unpacked to bfloat16
+ * into the cache, and all rows pass by. There a row depends on no other either.
  */
 #include <stdlib.h>
 
 #include "bfloat16.h"
 #include "lanes.h"
+#include "matrix_unit.h"
 
 #define BLOCK 32
 #define TILE 16
@@ -18,6 +22,9 @@
 #define BYTE_TILE (TILE * BLOCK + TILE * 2)           /* values + 128; scales */
 #define BYTE_ZERO 128
 #define ROUNDER 12582912.0f /* 1.5 x 2^23: adding it rounds to an integer, found in the low bits */
+
+#define UNIT_ROWS 16     /* the matrix unit multiplies so many at once */
+#define MIN_UNIT_ROWS 17 /* fewer are as quick in lanes */
 
 enum form { NIBBLES, BYTES };
 
@@ -29,13 +36,15 @@ typedef struct {
 } Rows;
 
 typedef struct {
+    const uint16_t *x; /* what the matrix unit takes */
     const uint8_t *weight;
     const float *bias; /* or NULL */
     void *output;
     int is_bfloat16;
     int64_t num_rows, num_blocks, num_outputs;
     enum form form;
-    Rows rows;
+    int use_unit;
+    Rows rows; /* what lanes take */
 } Job;
 
 static void quantize_block(const float *x, int8_t *values, float *scale, float *scaled_sum, int32_t *sum) {
@@ -77,16 +86,27 @@ static inline ints four_inputs(const int8_t *p) {
     return all_ints(word);
 }
 
-static void store(const Job *job, int64_t row, int64_t first, const float *values) {
-    int64_t count = job->num_outputs - first < LANES ? job->num_outputs - first : LANES;
-    int64_t start = row * job->num_outputs + first;
-    for (int64_t i = 0; i < count; i++) {
-        float value = job->bias ? values[i] + job->bias[first + i] : values[i];
-        if (job->is_bfloat16) {
-            ((uint16_t *)job->output)[start + i] = to_bfloat16(value);
-        } else {
-            ((float *)job->output)[start + i] = value;
-        }
+static inline void store_values(const Job *job, int64_t start, const float *values, const int64_t count) {
+    if (job->is_bfloat16) {
+        uint16_t *output = (uint16_t *)job->output + start;
+        for (int64_t i = 0; i < count; i++) output[i] = to_bfloat16(values[i]);
+    } else {
+        memcpy((float *)job->output + start, values, (size_t)count * sizeof *values);
+    }
+}
+
+/* LANES results of a row from output `first` on, which are changed. */
+static void store(const Job *job, int64_t row, int64_t first, float *values) {
+    int64_t left = job->num_outputs - first, start = row * job->num_outputs + first;
+    if (job->bias) {
+        for (int64_t i = 0; i < LANES && i < left; i++) values[i] += job->bias[first + i];
+    }
+    if (left >= LANES && job->is_bfloat16) {
+        store_bfloat16s((uint16_t *)job->output + start, load_floats(values));
+    } else if (left >= LANES) {
+        store_values(job, start, values, LANES);
+    } else {
+        store_values(job, start, values, left);
     }
 }
 
@@ -147,6 +167,67 @@ static inline __attribute__((always_inline)) void multiply_rows(const Job *job, 
 }
 
 /* All rows for the outputs of one tile. */
+/* Weights of a block of a tile in bfloat16, by pairs of inputs: pairs [16][16 outputs]. A value is put into the mantissa
+ * of a number from 1 to 2, which the multiplication by its scale takes out again. */
+static inline __attribute__((always_inline)) void unpack_block(const uint8_t *tile, const enum form form,
+                                                               uint32_t *pairs) {
+    const int bits = form == NIBBLES ? 4 : 8;
+    const uint8_t *halves = tile + TILE * BLOCK * bits / 8;
+    floats scale = multiply(load_halves(halves), all_floats((float)(1 << bits))), offset;
+    if (form == NIBBLES) {
+        offset = subtract(load_halves(halves + TILE * 2), scale);
+    } else {
+        offset = multiply(scale, all_floats(-1.5f)); /* the 1, and the zero at 128 */
+    }
+#pragma GCC unroll 8
+    for (int group = 0; group < BLOCK / 4; group++) {
+        ints packed = load_bytes(tile + group % bits * TILE * 4);
+        int first = bits == 4 && group >= 4 ? 4 : 0;
+        floats values[4];
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++) {
+            values[i] = multiply_add(as_mantissas(packed, first + 8 * i, bits), scale, offset);
+        }
+        store_pairs(pairs + 2 * group * TILE, pair_up(values[0], values[1]));
+        store_pairs(pairs + (2 * group + 1) * TILE, pair_up(values[2], values[3]));
+    }
+}
+
+/* One or two tiles of outputs of all rows, by the matrix unit. The rows at the end are taken from the last 16, some of
+ * them twice: they come out the same. */
+static void multiply_strip(const Job *job, int64_t tile, uint32_t *pairs) {
+    float products[4][TILE * TILE] __attribute__((aligned(ALIGNMENT)));
+    const int64_t bytes = (job->form == NIBBLES ? NIBBLE_TILE : BYTE_TILE), last = job->num_rows - UNIT_ROWS;
+    const int64_t num_inputs = job->num_blocks * BLOCK;
+    const uint8_t *weights = job->weight + tile * job->num_blocks * bytes;
+    int has_two = (tile + 1) * TILE < job->num_outputs;
+    for (int64_t block = 0; block < job->num_blocks; block++, weights += bytes) {
+        for (int column = 0; column <= has_two; column++) {
+            const uint8_t *packed = weights + column * job->num_blocks * bytes;
+            for (int64_t ahead = 0; ahead < bytes; ahead += 64) __builtin_prefetch(packed + PREFETCH + ahead);
+            uint32_t *place = pairs + (2 * block + column) * TILE * TILE;
+            if (job->form == NIBBLES) {
+                unpack_block(packed, NIBBLES, place);
+            } else {
+                unpack_block(packed, BYTES, place);
+            }
+        }
+    }
+    for (int64_t row = 0; row < job->num_rows; row += 2 * UNIT_ROWS) {
+        int64_t rows[2] = {row, row + UNIT_ROWS};
+        int has_second = rows[1] < job->num_rows;
+        for (int i = 0; i < 2; i++) rows[i] = rows[i] < last ? rows[i] : last;
+        const uint16_t *second = has_second ? job->x + rows[1] * num_inputs : NULL;
+        unit_multiply_corner(job->x + rows[0] * num_inputs, second, num_inputs * 2, pairs, job->num_blocks, products[0]);
+        for (int corner = 0; corner < 2 + 2 * has_second; corner++) {
+            if (corner % 2 > has_two) continue;
+            for (int64_t r = 0; r < UNIT_ROWS; r++) {
+                store(job, rows[corner / 2] + r, (tile + corner % 2) * TILE, products[corner] + r * TILE);
+            }
+        }
+    }
+}
+
 static inline __attribute__((always_inline)) void multiply_tile(const Job *job, int64_t tile, const enum form form) {
     int64_t end = (tile + 1) * TILE < job->num_outputs ? (tile + 1) * TILE : job->num_outputs;
     for (int64_t first = tile * TILE; first < end; first += LANES) {
@@ -166,41 +247,68 @@ static void multiply_nibbles(const Job *job, int64_t tile) { multiply_tile(job, 
 
 static void multiply_bytes(const Job *job, int64_t tile) { multiply_tile(job, tile, BYTES); }
 
-static void multiply_all(const Job *job, int num_threads) {
-    void (*multiply_one)(const Job *, int64_t) = job->form == NIBBLES ? multiply_nibbles : multiply_bytes;
-    int64_t num_tiles = (job->num_outputs + TILE - 1) / TILE;
-    if (num_threads > 1) {
-#pragma omp parallel for num_threads(num_threads) schedule(static)
-        for (int64_t tile = 0; tile < num_tiles; tile++) multiply_one(job, tile);
-    } else {
-        for (int64_t tile = 0; tile < num_tiles; tile++) multiply_one(job, tile);
-    }
-}
-
 static int64_t padded(int64_t num_bytes) { return (num_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
-/* Returns 0, or 1 if there is no memory for the quantized rows. x and output are float32, or bfloat16. */
-int block_linear(const void *x, const void *weight, const float *bias, void *output, int64_t num_rows,
-                 int64_t num_inputs, int64_t num_outputs, int form, int is_bfloat16, int num_threads) {
+/* Memory that a thread keeps from call to call, or NULL. */
+static char *scratch_of(int64_t num_bytes) {
     static _Thread_local char *scratch;
-    static _Thread_local int64_t scratch_bytes;
-    int64_t count = num_rows * num_inputs / BLOCK, side = padded(count * 4), needed = count * BLOCK + 3 * side;
-    if (needed > scratch_bytes) {
+    static _Thread_local int64_t size;
+    if (num_bytes > size) {
         free(scratch);
-        scratch_bytes = padded(needed);
-        scratch = aligned_alloc(ALIGNMENT, (size_t)scratch_bytes);
-        if (!scratch) {
-            scratch_bytes = 0;
-            return 1;
-        }
+        scratch = aligned_alloc(ALIGNMENT, (size_t)padded(num_bytes));
+        size = scratch ? num_bytes : 0;
     }
-    char *behind = scratch + count * BLOCK;
-    Job job = {weight, bias, output, is_bfloat16, num_rows, num_inputs / BLOCK, num_outputs, (enum form)form,
-               {(int8_t *)scratch, (float *)behind, (float *)(behind + side), (int32_t *)(behind + 2 * side)}};
-    quantize_rows(x, &job);
-    multiply_all(&job, num_threads);
+    return scratch;
+}
+
+static int64_t share(int64_t count, int64_t part, int64_t num_parts) { return count * part / num_parts; }
+
+/* What one of so many threads does; returns 1 if it has no memory for that. */
+static int multiply_part(const Job *job, int64_t part, int64_t num_parts) {
+    int64_t num_tiles = (job->num_outputs + TILE - 1) / TILE, num_strips = (num_tiles + 1) / 2;
+    if (!job->use_unit) {
+        void (*multiply_one)(const Job *, int64_t) = job->form == NIBBLES ? multiply_nibbles : multiply_bytes;
+        int64_t end = share(num_tiles, part + 1, num_parts);
+        for (int64_t tile = share(num_tiles, part, num_parts); tile < end; tile++) multiply_one(job, tile);
+        return 0;
+    }
+    uint32_t *pairs = (uint32_t *)scratch_of(job->num_blocks * 2 * TILE * TILE * 4);
+    if (!pairs) return 1;
+    unit_open();
+    for (int64_t strip = share(num_strips, part, num_parts); strip < share(num_strips, part + 1, num_parts); strip++) {
+        multiply_strip(job, 2 * strip, pairs);
+    }
+    unit_close();
     return 0;
+}
+
+static int multiply_all(const Job *job, int num_threads) {
+    int failed = 0;
+    if (num_threads <= 1) return multiply_part(job, 0, 1);
+#pragma omp parallel for num_threads(num_threads) schedule(static) reduction(| : failed)
+    for (int part = 0; part < num_threads; part++) failed |= multiply_part(job, part, num_threads);
+    return failed;
+}
+
+/* Returns 0, or 1 if there is no memory to work in. x and output are float32, or bfloat16, which alone the matrix unit
+ * takes: it multiplies x as it is with weights in bfloat16. */
+int block_linear(const void *x, const void *weight, const float *bias, void *output, int64_t num_rows,
+                 int64_t num_inputs, int64_t num_outputs, int form, int is_bfloat16, int allow_unit,
+                 int num_threads) {
+    Job job = {x, weight, bias, output, is_bfloat16, num_rows, num_inputs / BLOCK, num_outputs, (enum form)form,
+               allow_unit && is_bfloat16 && num_rows >= MIN_UNIT_ROWS && unit_is_there(), {0}};
+    if (!job.use_unit) {
+        int64_t count = num_rows * job.num_blocks, side = padded(count * 4);
+        char *scratch = scratch_of(count * BLOCK + 3 * side), *behind = scratch + count * BLOCK;
+        if (!scratch) return 1;
+        job.rows = (Rows){(int8_t *)scratch, (float *)behind, (float *)(behind + side), (int32_t *)(behind + 2 * side)};
+        quantize_rows(x, &job);
+    }
+    return multiply_all(&job, num_threads);
 }
 
 /* What the linear layers run on, or an empty text if this CPU can't run what was compiled. */
 const char *kernel_isa(void) { return isa_runs_here() ? ISA : ""; }
+
+/* Whether there is a matrix unit, which takes over many rows. */
+int has_matrix_unit(void) { return unit_is_there(); }

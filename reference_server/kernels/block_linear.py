@@ -1,4 +1,8 @@
-"""Linear layers on packed blocks, with rows of ``x`` quantized to 8 bits as llama.cpp's ``Q8_1`` does."""
+"""Linear layers on packed blocks.
+
+Rows of ``x`` are quantized to 8 bits as llama.cpp's ``Q8_1`` does; where the CPU has a matrix unit, many rows
+are multiplied as they are, with the weights in bfloat16.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,11 @@ from reference_server.kernels.packed_blocks import BLOCK, PackedBlocks, pack_blo
 if TYPE_CHECKING:
     import ctypes
 
-ARGUMENTS = (POINTER, POINTER, POINTER, POINTER, SIZE, SIZE, SIZE, INT, INT, INT)
+ARGUMENTS = (POINTER, POINTER, POINTER, POINTER, SIZE, SIZE, SIZE, INT, INT, INT, INT)
 _DTYPES = (torch.bfloat16, torch.float32)
 _TOLERANCE = 1e-4
+_BFLOAT16_TOLERANCE = 5e-3
+_MANY_ROWS = 37
 
 
 class BlockLinear:
@@ -25,15 +31,23 @@ class BlockLinear:
         functions: The loaded kernels.
         packed: The weights.
         bias: ``[out]`` or None.
+        use_matrix_unit: Let it multiply many rows in bfloat16 where there is one.
     """
 
-    def __init__(self, functions: ctypes.CDLL, packed: PackedBlocks, bias: Tensor | None = None) -> None:
+    def __init__(
+        self,
+        functions: ctypes.CDLL,
+        packed: PackedBlocks,
+        bias: Tensor | None = None,
+        *,
+        use_matrix_unit: bool = True,
+    ) -> None:
         self._function = functions.block_linear
         self.packed, self._bias = packed, None if bias is None else bias.float().contiguous()
         self._weight_address = packed.data.data_ptr()
         self._bias_address = None if self._bias is None else self._bias.data_ptr()
         self._num_outputs, self._num_inputs = packed.shape
-        self._form = int(packed.form)
+        self._form, self._use_matrix_unit = int(packed.form), use_matrix_unit
 
     def __call__(self, x: Tensor) -> Tensor:
         """Multiply rows."""
@@ -44,11 +58,20 @@ class BlockLinear:
         output = torch.empty(num_rows, self._num_outputs, dtype=x.dtype)
         failed = self._function(
             x.data_ptr(), self._weight_address, self._bias_address, output.data_ptr(), num_rows, num_inputs,
-            self._num_outputs, self._form, x.dtype is torch.bfloat16, torch.get_num_threads(),
+            self._num_outputs, self._form, x.dtype is torch.bfloat16, self._use_matrix_unit,
+            torch.get_num_threads(),
         )  # fmt: skip
         if failed:
-            raise MemoryError(f"no memory to quantize {num_rows} rows of {num_inputs}")
+            raise MemoryError(f"no memory to multiply {num_rows} rows of {num_inputs}")
         return output
+
+
+def matrix_unit_twin(x: Tensor, packed: PackedBlocks, bias: Tensor | None) -> Tensor:
+    """Many rows by the matrix unit: weights rounded to bfloat16, ties away from 0, sums in float32."""
+    bits = unpack_blocks(packed).view(torch.int32) + 0x8000
+    weight = (bits & -0x10000).view(torch.float32)
+    product = x.float() @ weight.T
+    return (product if bias is None else product + bias).to(x.dtype)
 
 
 def block_linear_twin(x: Tensor, packed: PackedBlocks, bias: Tensor | None) -> Tensor:
@@ -66,7 +89,7 @@ def quantize_rows(x: Tensor) -> Tensor:
 
 
 def agrees(functions: ctypes.CDLL) -> bool:
-    """Whether C and torch agree on one small matrix of each form."""
+    """Whether C and torch agree on one small matrix of each form, in lanes and by the matrix unit."""
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(9, 2 * BLOCK, generator=generator)
     for stored_type in ("Q4_0", "Q8_0"):
@@ -74,6 +97,13 @@ def agrees(functions: ctypes.CDLL) -> bool:
         found = BlockLinear(functions, packed)(x)
         expected = block_linear_twin(x, packed, None)
         if not (found - expected).norm() <= _TOLERANCE * expected.norm():
+            return False
+        many = torch.randn(_MANY_ROWS, 2 * BLOCK, generator=generator).bfloat16()
+        found = BlockLinear(functions, packed)(many).float()
+        expected = (matrix_unit_twin if functions.has_matrix_unit() else block_linear_twin)(
+            many.float(), packed, None
+        )
+        if not (found - expected).norm() <= _BFLOAT16_TOLERANCE * expected.norm():
             return False
     return True
 

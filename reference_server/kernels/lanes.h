@@ -53,12 +53,21 @@ static inline ints pair_up(floats low, floats high) {
     __m512i l = _mm512_add_epi32(_mm512_castps_si512(low), half), h = _mm512_add_epi32(_mm512_castps_si512(high), half);
     return _mm512_mask_blend_epi16(0xaaaaaaaau, _mm512_srli_epi32(l, 16), h);
 }
+/* `bits` bits from `first` on become the highest of the mantissa of a number from 1 to 2. */
+static inline floats as_mantissas(ints v, int first, int bits) {
+    const int up = 23 - bits - first, mask = ((1 << bits) - 1) << (23 - bits);
+    v = up >= 0 ? _mm512_slli_epi32(v, (unsigned)up) : _mm512_srli_epi32(v, (unsigned)-up);
+    return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(v, _mm512_set1_epi32(mask), _mm512_set1_epi32(0x3f800000), 0xea));
+}
 static inline floats low_of_pairs(ints v) { return _mm512_castsi512_ps(_mm512_slli_epi32(v, 16)); }
 static inline floats high_of_pairs(ints v) {
     return _mm512_castsi512_ps(_mm512_and_si512(v, _mm512_set1_epi32((int)0xffff0000)));
 }
 #ifdef __AVX512BF16__
 #define HAS_PAIR_PRODUCTS
+static inline void store_bfloat16s(uint16_t *p, floats v) {
+    _mm256_storeu_si256((__m256i *)p, (__m256i)_mm512_cvtneps_pbh(v));
+}
 static inline floats dot_pairs(floats sum, ints a, ints b) { return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b); }
 #endif
 
@@ -116,6 +125,12 @@ static inline ints pair_up(floats low, floats high) {
     const __m256i half = _mm256_set1_epi32(0x8000);
     __m256i l = _mm256_add_epi32(_mm256_castps_si256(low), half), h = _mm256_add_epi32(_mm256_castps_si256(high), half);
     return _mm256_blend_epi16(_mm256_srli_epi32(l, 16), h, 0xaa);
+}
+static inline floats as_mantissas(ints v, int first, int bits) {
+    const int up = 23 - bits - first, mask = ((1 << bits) - 1) << (23 - bits);
+    v = up >= 0 ? _mm256_slli_epi32(v, up) : _mm256_srli_epi32(v, -up);
+    v = _mm256_or_si256(_mm256_and_si256(v, _mm256_set1_epi32(mask)), _mm256_set1_epi32(0x3f800000));
+    return _mm256_castsi256_ps(v);
 }
 static inline floats low_of_pairs(ints v) { return _mm256_castsi256_ps(_mm256_slli_epi32(v, 16)); }
 static inline floats high_of_pairs(ints v) {
@@ -245,6 +260,14 @@ static inline ints pair_up(floats low, floats high) {
     }
     return v;
 }
+static inline floats as_mantissas(ints v, int first, int bits) {
+    floats f;
+    EACH {
+        uint32_t value = (uint32_t)v.at[lane] >> first & ((1u << bits) - 1);
+        f.at[lane] = bits_float(value << (23 - bits) | 0x3f800000);
+    }
+    return f;
+}
 static inline floats low_of_pairs(ints v) {
     floats f;
     EACH f.at[lane] = bits_float((uint32_t)v.at[lane] << 16);
@@ -254,6 +277,14 @@ static inline floats high_of_pairs(ints v) {
     floats f;
     EACH f.at[lane] = bits_float((uint32_t)v.at[lane] & 0xffff0000);
     return f;
+}
+#endif
+
+#ifndef HAS_PAIR_PRODUCTS
+static inline void store_bfloat16s(uint16_t *p, floats v) {
+    float values[LANES];
+    store_floats(values, v);
+    for (int lane = 0; lane < LANES; lane++) p[lane] = to_bfloat16(values[lane]);
 }
 #endif
 

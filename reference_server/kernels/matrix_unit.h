@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__linux__)
+#if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AMX_INT8__) && defined(__linux__)
 #include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,13 +14,14 @@
 #define TILE_DATA 18
 
 /* Virtual machines announce the unit and may yet refuse it, so the system is asked, once for the process. */
-static int unit_is_there(void) {
+static inline int unit_is_there(void) {
     static int known = -1;
     if (known < 0) known = syscall(SYS_arch_prctl, ASK_FOR_STATE, TILE_DATA) == 0;
     return known;
 }
 
-static void unit_open(void) {
+/* All tiles become 16 rows of 16 words. */
+static inline void unit_open(void) {
     struct {
         uint8_t palette, start_row, reserved[14];
         uint16_t row_bytes[16];
@@ -33,11 +34,37 @@ static void unit_open(void) {
     _tile_loadconfig(&tiles);
 }
 
-static void unit_close(void) { _tile_release(); }
+/* products [2][2][16][16]: of 16 rows at first and 16 at second, a row every row_bytes, and two tiles of 16 outputs.
+ * pairs [blocks][2][16][16]: pairs of inputs by output, of a block's 32 inputs. Without second, of the first rows. */
+static inline void unit_multiply_corner(const uint16_t *first, const uint16_t *second, int64_t row_bytes,
+                                        const uint32_t *pairs, int64_t num_blocks, float *products) {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    for (int64_t block = 0; block < num_blocks; block++, pairs += 2 * SIDE * SIDE) {
+        _tile_loadd(4, first + block * 2 * SIDE, row_bytes);
+        _tile_loadd(6, pairs, 64);
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_loadd(7, pairs + SIDE * SIDE, 64);
+        _tile_dpbf16ps(1, 4, 7);
+        if (!second) continue;
+        _tile_loadd(5, second + block * 2 * SIDE, row_bytes);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_dpbf16ps(3, 5, 7);
+    }
+    _tile_stored(0, products, 64);
+    _tile_stored(1, products + SIDE * SIDE, 64);
+    if (!second) return;
+    _tile_stored(2, products + 2 * SIDE * SIDE, 64);
+    _tile_stored(3, products + 3 * SIDE * SIDE, 64);
+}
+
+static inline void unit_close(void) { _tile_release(); }
 
 /* c [num_rows][num_columns] = a [num_rows][a_stride] x b [num_pairs][num_columns], over pairs of bfloat16 in words;
  * added to what is there if `adds`. Columns and pairs are multiples of 16, rows of 32. */
-static void unit_multiply(const uint32_t *a, int64_t a_stride, const uint32_t *b, float *c, int64_t num_rows,
+static inline void unit_multiply(const uint32_t *a, int64_t a_stride, const uint32_t *b, float *c, int64_t num_rows,
                           int64_t num_pairs, int64_t num_columns, int adds) {
     const int64_t row_bytes = num_columns * 4, a_bytes = a_stride * 4;
     for (int64_t row = 0; row < num_rows; row += 2 * SIDE) {
@@ -64,7 +91,7 @@ static void unit_multiply(const uint32_t *a, int64_t a_stride, const uint32_t *b
 }
 
 /* to [16][to_stride] = from [16][from_stride], turned: words of a row become a column. */
-static void turn_words(const uint32_t *from, int64_t from_stride, uint32_t *to, int64_t to_stride) {
+static inline void turn_words(const uint32_t *from, int64_t from_stride, uint32_t *to, int64_t to_stride) {
     __m512i a[SIDE], b[SIDE];
     for (int i = 0; i < SIDE; i++) a[i] = _mm512_loadu_si512(from + i * from_stride);
     for (int i = 0; i < SIDE; i += 2) {
@@ -92,6 +119,10 @@ static void turn_words(const uint32_t *from, int64_t from_stride, uint32_t *to, 
 #else
 static inline int unit_is_there(void) { return 0; }
 static inline void unit_open(void) {}
+static inline void unit_multiply_corner(const uint16_t *first, const uint16_t *second, int64_t row_bytes,
+                                        const uint32_t *pairs, int64_t num_blocks, float *products) {
+    (void)first, (void)second, (void)row_bytes, (void)pairs, (void)num_blocks, (void)products;
+}
 static inline void unit_close(void) {}
 static inline void unit_multiply(const uint32_t *a, int64_t a_stride, const uint32_t *b, float *c, int64_t num_rows,
                                  int64_t num_pairs, int64_t num_columns, int adds) {

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from reference_server.models.checkpoint import Checkpoint, StoredTensor
 
-_MAX_FEW_ROWS = 32  # above, the packed bfloat16 product is faster; measured in kernels/DESIGN.md
+_MAX_FEW_ROWS = 32  # above, the packed bfloat16 product is faster without a matrix unit: kernels/DESIGN.md
 
 
 class GGUFScheme:
@@ -53,11 +53,12 @@ class GGUFScheme:
             return dense()
         packed = pack_blocks(blocks, weights[0].stored_type)
         placed = PackedBlocks(self._arena.place(packed.data), packed.form, packed.shape)
-        return HybridLinear(BlockLinear(functions, placed, bias), dense() if can_prepack() else None)
+        needs_dense = can_prepack() and not functions.has_matrix_unit()
+        return HybridLinear(BlockLinear(functions, placed, bias), dense() if needs_dense else None)
 
 
 class HybridLinear(nn.Module):
-    """Computes few rows on packed blocks and many on dense weights, which it holds besides.
+    """Computes few rows on packed blocks and many on dense weights, which it holds besides if it has to.
 
     A row of few is quantized and of many is not: it differs by rounding with the number of rows, and
     by nothing else of its neighbours.

@@ -11,7 +11,12 @@ from gguf.constants import GGMLQuantizationType
 from gguf.quants import dequantize, quantize
 
 from reference_server.kernels.arena import Arena
-from reference_server.kernels.block_linear import BlockLinear, block_linear_twin, quantize_rows
+from reference_server.kernels.block_linear import (
+    BlockLinear,
+    block_linear_twin,
+    matrix_unit_twin,
+    quantize_rows,
+)
 from reference_server.kernels.packed_blocks import PACKABLE, PackedBlocks, pack_blocks, unpack_blocks
 
 if TYPE_CHECKING:
@@ -134,3 +139,55 @@ def test_the_arena_keeps_what_was_placed() -> None:
     assert all(torch.equal(a, b) for a, b in zip(pieces, placed, strict=True))
     assert all(tensor.data_ptr() % 64 == 0 for tensor in (*placed, large))
     assert large[-1] == 9
+
+
+@pytest.fixture
+def unit_functions(functions: ctypes.CDLL) -> ctypes.CDLL:
+    """The kernels, if there is a matrix unit and they were compiled for it."""
+    if not functions.has_matrix_unit():
+        pytest.skip("no matrix unit")
+    return functions
+
+
+@pytest.mark.parametrize("stored_type", TYPES)
+@pytest.mark.parametrize(
+    ("num_rows", "num_inputs", "num_outputs"),
+    [(17, 576, 960), (31, 32, 1), (32, 64, 17), (33, 1536, 33), (48, 96, 16), (100, 160, 72)],
+)
+@pytest.mark.parametrize("has_bias", [False, True])
+def test_the_matrix_unit_multiplies_in_bfloat16(
+    unit_functions: ctypes.CDLL,
+    stored_type: str,
+    num_rows: int,
+    num_inputs: int,
+    num_outputs: int,
+    has_bias: bool,
+) -> None:
+    blocks, _ = packed(random(num_outputs, num_inputs), stored_type)
+    x, bias = random(num_rows, num_inputs).bfloat16(), random(num_outputs) if has_bias else None
+    exact = matrix_unit_twin(x.double(), blocks, None if bias is None else bias.double())
+    found = BlockLinear(unit_functions, blocks, bias)(x)
+    torch.testing.assert_close(found.double(), exact, rtol=0.02, atol=2e-3 * num_inputs**0.5)
+
+
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_with_the_matrix_unit_a_row_does_not_depend_on_its_neighbours(
+    unit_functions: ctypes.CDLL, num_threads: int
+) -> None:
+    blocks, _ = packed(random(80, 256), "Q4_1")
+    x = random(90, 256).bfloat16()
+    x[7] *= 1e6
+    layer = BlockLinear(unit_functions, blocks)
+    before = torch.get_num_threads()
+    torch.set_num_threads(num_threads)
+    together = layer(x)
+    torch.set_num_threads(before)
+    for first, last in ((0, 17), (3, 35), (7, 40), (40, 90), (0, 64)):
+        assert torch.equal(layer(x[first:last]), together[first:last])
+
+
+def test_the_matrix_unit_can_be_left_out(functions: ctypes.CDLL) -> None:
+    blocks, _ = packed(random(32, 64), "Q8_0")
+    x = random(40, 64).bfloat16()
+    layer = BlockLinear(functions, blocks, use_matrix_unit=False)
+    assert torch.equal(layer(x), layer(x.float()).bfloat16())
