@@ -10,7 +10,6 @@ from harness.calibration.kept import beyond
 from harness.damage import UNDAMAGED
 from harness.looks import NUM_LOOKS, confidence_at, place_of
 from harness.metrics import metric
-from harness.past_scenario import past_scenario
 from harness.recorder import step
 from harness.secrets import without_secrets
 from harness.sla.judge import judge
@@ -24,11 +23,12 @@ if TYPE_CHECKING:
 
     from harness.damage import Damage
     from harness.result_folder import Checkpoint, Manifest
+    from harness.sla.judge import Judgement
     from harness.summary import Summary
     from harness.summary.snapshot import Snapshot
     from harness.tally import Tally
     from harness.telemetry.log import Line
-    from reports.result import Curve
+    from reports.result import ClientHealth, Curve
     from reports.server_telemetry import ServerTelemetry
 
 CURVES = ("ttft", "ttfa", "itl", "chunk_gap", "tpot", "e2e", "schedule_lag")
@@ -45,7 +45,6 @@ class Conclusion:
     def __init__(self, manifest: Manifest, tally: Tally) -> None:
         self._manifest = manifest
         self._tally = tally
-        self._scenario = past_scenario(manifest.scenario)
 
     def draw(
         self, checkpoint: Checkpoint, telemetry: Sequence[Line] = (), damage: Damage = UNDAMAGED
@@ -57,30 +56,17 @@ class Conclusion:
             telemetry: What the server said of itself meanwhile.
             damage: What is wrong with the files that all this was read from.
         """
-        manifest, scenario, tally = self._manifest, self._scenario, self._tally
+        manifest, tally, scenario = self._manifest, self._tally, self._tally.scenario
         known_health = None if damage.checkpoint_is_lost else checkpoint.health
         snapshot = tally.summarizer.snapshot(
             ended_ns=checkpoint.elapsed_ns, interrupted=not checkpoint.is_whole, health=known_health
         )
         summary = tally.summarizer.summary(snapshot, scenario.confidence)
-        planned, achieved = snapshot.pace or (None, None)
-        health = structs.replace(checkpoint.health, planned_rate=planned, achieved_rate=achieved)
         looks = self._looks(checkpoint)
-        judgement = judge(
-            tally.rules,
-            snapshot,
-            known_health,
-            scenario.confidence if looks is None else looks.level,
-            cause=tally.warm_up.cause,
-            complete=checkpoint.stopped is None,
-            with_pace=not checkpoint.lost_workers,
-        )
+        judgement = self._judgement(snapshot, checkpoint, known_health, looks)
         judgement = judgement.invalid(*damage.causes, *_end_causes(checkpoint))
         server = self._server(checkpoint, telemetry)
-        fields = summary.fields()
-        notes = (*_end_notes(checkpoint), *self._warm_up_notes(), *manifest.notes, *summary.notes)
-        notes = (*notes, *self._calibration_notes(checkpoint, summary))
-        fields["notes"] = (*notes, *telemetry_notes(telemetry, server))
+        notes = (*self._notes(checkpoint, summary), *telemetry_notes(telemetry, server))
         result = Result(
             schema_version=SCHEMA_VERSION,
             tool_version=manifest.tool_version,
@@ -98,19 +84,39 @@ class Conclusion:
             interrupted=checkpoint.interrupted,
             rules=judgement.rules,
             looks=looks,
-            health=health,
+            health=_with_pace(checkpoint.health, snapshot),
             environment=manifest.environment,
             curves=_curves(snapshot),
             server=server,
-            **fields,
+            **summary.fields() | {"notes": notes},
         )
         return result, snapshot
+
+    def _judgement(
+        self, snapshot: Snapshot, checkpoint: Checkpoint, health: ClientHealth | None, looks: Looks | None
+    ) -> Judgement:
+        return judge(
+            self._tally.rules,
+            snapshot,
+            health,
+            self._tally.scenario.confidence if looks is None else looks.level,
+            cause=self._tally.warm_up.cause,
+            complete=checkpoint.stopped is None,
+            with_pace=not checkpoint.lost_workers,
+        )
+
+    def _notes(self, checkpoint: Checkpoint, summary: Summary) -> Iterator[str]:
+        yield from _end_notes(checkpoint)
+        yield from self._warm_up_notes()
+        yield from self._manifest.notes
+        yield from summary.notes
+        yield from self._calibration_notes(checkpoint, summary)
 
     def _looks(self, checkpoint: Checkpoint) -> Looks | None:
         if not self._manifest.looks:
             return None
         look = NUM_LOOKS if checkpoint.decided is None else checkpoint.decided.look
-        confidence = self._scenario.confidence
+        confidence = self._tally.scenario.confidence
         return Looks(
             look=look,
             most=NUM_LOOKS,
@@ -135,6 +141,11 @@ class Conclusion:
         lifetimes = self._tally.summarizer.lifetimes()
         both = BothSides(self._tally.client_side, *lifetimes, ended_ns=checkpoint.elapsed_ns, readings=())
         return server_telemetry(telemetry, both, finished=checkpoint.finished)
+
+
+def _with_pace(health: ClientHealth, snapshot: Snapshot) -> ClientHealth:
+    planned, achieved = snapshot.pace or (None, None)
+    return structs.replace(health, planned_rate=planned, achieved_rate=achieved)
 
 
 def _end_causes(checkpoint: Checkpoint) -> Iterator[str]:

@@ -77,6 +77,7 @@ class Tally:
         manifest: What the run was asked to do.
 
     Attributes:
+        scenario: What judges it (``past_scenario``).
         rules: Its objectives.
         warm_up: Finds the measured window where only the run can tell.
         summarizer: Counts and histograms.
@@ -85,8 +86,8 @@ class Tally:
 
     def __init__(self, manifest: Manifest) -> None:
         self._manifest = manifest
-        self._scenario = past_scenario(manifest.scenario)
-        self.rules = rules_from(self._scenario.thresholds)
+        self.scenario = past_scenario(manifest.scenario)
+        self.rules = rules_from(self.scenario.thresholds)
         self.warm_up = WarmUp(manifest.window)
         self.summarizer = self._new_summarizer(manifest.window)
         self.client_side = ClientSide()
@@ -98,15 +99,15 @@ class Tally:
             manifest.loop,
             capped=manifest.capped,
             rules=self.rules,
-            max_samples=self._scenario.samples,
-            stall_limit_ns=self._scenario.stall_limit,
-            deadlines=self._scenario.token_deadlines,
+            max_samples=self.scenario.samples,
+            stall_limit_ns=self.scenario.stall_limit,
+            deadlines=self.scenario.token_deadlines,
         )
 
     @property
     def max_samples(self) -> int:
         """So many requests, the first ones of the schedule, keep prompt and answer as text."""
-        return self._scenario.samples
+        return self.scenario.samples
 
     def add(self, record: Record) -> None:
         """Take one request."""

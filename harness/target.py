@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import base64
-import functools
 import ipaddress
 import re
-import ssl
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 import msgspec
 
 from harness.errors import TargetError
+from harness.request_headers import headers_for
 from harness.secrets import MASK, Secrets, names_secret
+from harness.tls import checked, tls_context
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Mapping
     from pathlib import Path
 
 _PORTS: Final = {"http": 80, "https": 443}
 _ENDPOINTS: Final = ("/chat/completions", "/completions", "/responses", "/embeddings", "/models")
-_OURS: Final = frozenset({"host", "content-length", "transfer-encoding", "connection", "accept-encoding"})
-_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,8 +85,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
             base_path=base_path,
             query=parts.query,
             endpoint_path=endpoint_path,
-            headers=_headers(parts, api_key, headers or {}),
-            verify=_verify(verify),
+            headers=headers_for(parts, api_key, headers or {}),
+            verify=checked(verify),
             proxy=_proxy(proxy),
             secrets=Secrets(_secrets(parts, api_key, headers or {}, proxy)),
         )
@@ -133,7 +130,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
     def tls_context(self) -> ssl.SSLContext | None:
         """How to speak TLS to it; None for plain HTTP."""
-        return _tls_context(self.verify) if self.scheme == "https" else None
+        return tls_context(self.verify) if self.scheme == "https" else None
 
     def mask(self, text: str) -> str:
         """``text`` without any secret of this target."""
@@ -195,35 +192,6 @@ def _base_path(path: str) -> tuple[str, str | None]:
     return path or "/v1", None
 
 
-def _headers(parts: SplitResult, api_key: str | None, given: Mapping[str, str]) -> dict[str, str]:
-    for name, value in given.items():
-        _check_header(name, value)
-    names = {name.lower() for name in given}
-    headers = dict(given)
-    if "authorization" not in names and (own := _authorization(parts, api_key)):
-        _check_header("Authorization", own)
-        headers["Authorization"] = own
-    return headers
-
-
-def _authorization(parts: SplitResult, api_key: str | None) -> str | None:
-    if api_key:
-        return f"Bearer {api_key}"
-    if parts.username is None:
-        return None
-    pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    return f"Basic {base64.b64encode(pair.encode()).decode()}"
-
-
-def _check_header(name: str, value: str) -> None:
-    if not _HEADER_NAME.fullmatch(name):
-        raise TargetError(f"header name {name!r} can't be sent; it must be letters, digits and hyphens")
-    if name.lower() in _OURS:
-        raise TargetError(f"header {name} is set by tokenpace and can't be given")
-    if not _HEADER_VALUE.fullmatch(value):
-        raise TargetError(f"the value of header {name} can't be sent: it isn't one line of Latin-1")
-
-
 def _secrets(
     parts: SplitResult, api_key: str | None, headers: Mapping[str, str], proxy: str | None
 ) -> list[str]:
@@ -258,26 +226,3 @@ def _proxy(proxy: str | None) -> str | None:
         raise TargetError("the proxy's address can't be used; give one like http://127.0.0.1:3128")
     _port(parts, "proxy's address")
     return parts.geturl()
-
-
-def _verify(verify: bool | str | Path) -> bool | str:
-    if isinstance(verify, bool):
-        return verify
-    _tls_context(str(verify))
-    return str(verify)
-
-
-@functools.cache
-def _tls_context(verify: bool | str) -> ssl.SSLContext:
-    """One context for all connections, so that sessions and the parsed CA file are shared."""
-    try:
-        context = ssl.create_default_context(cafile=verify if isinstance(verify, str) else None)
-    except (OSError, ssl.SSLError) as error:
-        raise TargetError(
-            f"CA file {verify} can't be used ({error}); give a file of PEM certificates"
-        ) from error
-    if verify is False:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    context.set_alpn_protocols(["http/1.1"])
-    return context
