@@ -8,7 +8,7 @@ from numpy.random import PCG64, Generator, SeedSequence
 
 
 def generator(seed: int, source: str) -> Generator:
-    """The generator of one source of chance (``arrivals``, ``prompts``, ``sampling``).
+    """That of one source: ``arrivals``, ``prompts``, ``sampling``, ``cancel`` or ``think_time``.
 
     The sources are independent: to draw more prompts doesn't move an arrival. The same seed gives the
     same numbers in every process (no use is made of ``hash``).
