@@ -22,8 +22,8 @@ def render(capacity: Capacity) -> str:
     return page(
         "reports.capacity",
         "capacity.html.j2",
+        capacity,
         drawn,
-        capacity=capacity,
         facts=words.facts(capacity),
         took=duration(capacity.duration_s),
         confidence=quantity(capacity.confidence, "share"),

@@ -20,8 +20,8 @@ def render(sweep: Sweep) -> str:
     return page(
         "reports.sweep",
         "sweep.html.j2",
+        sweep,
         drawn,
-        sweep=sweep,
         word=words.word(sweep),
         sentence=words.sentence(sweep),
         facts=words.facts(sweep),

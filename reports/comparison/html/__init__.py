@@ -58,8 +58,8 @@ def render(comparison: Comparison) -> str:
     return page(
         __package__,
         "comparison.html.j2",
+        comparison,
         charts,
-        comparison=comparison,
         word=view.word(comparison),
         tone=_TONES[comparison.verdict],
         sentence=view.sentence(comparison),

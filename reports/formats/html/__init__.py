@@ -37,11 +37,11 @@ def render(result: Result) -> str:
     return page(
         __package__,
         "report.html.j2",
+        result,
         _all(charts),
         **_words(result),
         **charts,
         **_tables(result),
-        result=result,
     )
 
 

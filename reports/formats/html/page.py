@@ -1,9 +1,9 @@
-"""What all pages of HTML have in common: macros, style, script, and how text gets into them."""
+"""What all pages of HTML have in common: shell, macros, style, script, and how text gets into them."""
 
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from jinja2 import Environment, FunctionLoader
 from markupsafe import Markup
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from reports.formats.html.chart import Chart
 
+_SHARED: Final = ("shell.html.j2", "macros.html.j2")
 SIGNS: Final = {"PASS": "✓", "FAIL": "✕", "INCONCLUSIVE": "?", "INVALID": "⊘"}
 _SAMPLES: Final = {  # the legend's strokes, 20 by 10
     "line": "M1 5H19",
@@ -29,12 +30,25 @@ _SAMPLES: Final = {  # the legend's strokes, 20 by 10
 }
 
 
-def page(package: str, template: str, charts: Iterable[Chart], **words: Any) -> str:  # noqa: ANN401 (anything that is shown)
-    """A whole page: a template with the house's macros, style and script.
+class Document(Protocol):
+    """What a page is of."""
+
+    @property
+    def tool_version(self) -> str:
+        """Of tokenpace."""
+
+    @property
+    def schema_version(self) -> int:
+        """Of the document."""
+
+
+def page(package: str, template: str, document: Document, charts: Iterable[Chart], **words: Any) -> str:  # noqa: ANN401 (anything that is shown)
+    """A whole page: a template that fills the blocks of ``shell.html.j2``.
 
     Args:
         package: Where the template lies.
-        template: Name of its file. It gets ``style``, ``script``, ``script_hash``, ``data`` and ``words``.
+        template: Name of its file. It gets ``document`` and ``words``.
+        document: What the page is of.
         charts: Those that the script reads out.
         words: What the template shows.
     """
@@ -44,6 +58,7 @@ def page(package: str, template: str, charts: Iterable[Chart], **words: Any) -> 
         .get_template(template)
         .render(
             **words,
+            document=document,
             style=_trusted(own_file(__package__, "style.css")),
             script=_trusted(script),
             script_hash=csp_hash(script),
@@ -60,7 +75,7 @@ def own_file(package: str, name: str) -> str:
 
 def _environment(package: str) -> Environment:
     def source(name: str) -> str:
-        return own_file(__package__ if name == "macros.html.j2" else package, name)
+        return own_file(__package__ if name in _SHARED else package, name)
 
     environment = Environment(autoescape=True, finalize=_finalize, loader=FunctionLoader(source))
     environment.filters["slug"] = lambda word: str(word).lower().replace(" ", "-")
