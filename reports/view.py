@@ -1,16 +1,15 @@
-"""A result in words: the lines that console, Markdown, JUnit and HTML all show alike."""
+"""The rules, metrics and rates of a result in words: lines that every output shows alike."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import TYPE_CHECKING
 
-from reports.result import Verdict
 from reports.text import one_line
-from reports.units import MISSING, against, duration, fixed, margin, quantity, scale_of
+from reports.units import MISSING, against, fixed, margin, quantity, scale_of
 
 if TYPE_CHECKING:
-    from reports.result import ErrorClass, MetricSummary, Percentile, Rate, Result, RuleResult
+    from reports.result import ErrorClass, MetricSummary, Percentile, Rate, Result, RuleResult, Verdict
     from reports.units import Scale
 
 TITLES = {  # in the order in which tables show them
@@ -83,28 +82,6 @@ class RateLine:
 def title(name: str) -> str:
     """The metric's name in words."""
     return TITLES.get(name, name.replace("_", " ").capitalize())
-
-
-def status(result: Result) -> str:
-    """The word on top of every output."""
-    if result.interrupted is not None:
-        return "INTERRUPTED"
-    return result.verdict.value if result.verdict is not None else "NOT JUDGED"
-
-
-def sentence(result: Result) -> str:
-    """What the status word means for this run."""
-    if result.interrupted is not None:
-        judged = f" The objectives until then: {result.verdict.value}." if result.verdict else ""
-        ended = f"Ended by {result.interrupted} after {duration(result.duration_s)}"
-        return f"{ended}; the figures are partial.{judged}"
-    if result.verdict is None:
-        return "No objectives were stated, so nothing was judged."
-    if result.verdict is Verdict.PASS:
-        return f"{_count(len(result.rules), 'objective')} {_holds(result)}."
-    if result.verdict is Verdict.INVALID and result.causes:
-        return result.causes[0]
-    return _unmet(result, result.verdict)
 
 
 def rule_line(rule: RuleResult) -> RuleLine:
@@ -209,19 +186,6 @@ def error_sample(error: ErrorClass) -> str:
     return f"{error.sample} (X-Request-Id {error.request_id})".strip()
 
 
-def window(result: Result) -> str:
-    """``measured window 4.80 s to 60 s``."""
-    start, end = result.window_s
-    return f"measured window {duration(start)} to {duration(end)}"
-
-
-def loop(result: Result) -> str:
-    """What the reader must know about the basis of latencies."""
-    if result.loop == "closed":
-        return "closed loop: no intended times, response and service time are the same"
-    return "open loop: response time counts from when a request was due, service time from when it was sent"
-
-
 def _client_error(metric: MetricSummary) -> str:
     error = metric.client_error_p99
     return MISSING if error is None else "±" + quantity(error, metric.unit, 2)
@@ -235,25 +199,3 @@ def _interval(rule: RuleResult) -> str:
         for end in (rule.low, rule.high)
     )
     return f"{low} to {high}"
-
-
-def _holds(result: Result) -> str:
-    levels = {rule.confidence for rule in result.rules} if result.looks is None else {result.looks.confidence}
-    verb = "holds" if len(result.rules) == 1 else "hold"
-    return f"{verb} with {quantity(min(levels, default=0.95), 'share')} confidence{_over_looks(result)}"
-
-
-def _over_looks(result: Result) -> str:
-    looks = result.looks
-    return "" if looks is None else f" over all looks; this was look {looks.look} of {looks.most}"
-
-
-def _unmet(result: Result, verdict: Verdict) -> str:
-    rules = [rule.rule for rule in result.rules if rule.verdict is verdict]
-    word = {"FAIL": "missed", "INCONCLUSIVE": "undecided"}.get(verdict.value, "not judged")
-    of = f"{len(rules)} of {_count(len(result.rules), 'objective')}"
-    return f"{of} {word}: {'; '.join(rules)}." if rules else f"The run is {verdict.value.lower()}."
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from reports import server_view, turns_view, view
+from reports import headline, server_view, turns_view, view
 from reports.text import one_line
 from reports.units import duration, quantity
 
@@ -67,8 +67,8 @@ def renderable(result: Result, width: int = 110) -> RenderableType:
 
 
 def _head(result: Result) -> RenderableType:
-    word = view.status(result)
-    line = Text.assemble((f" {word} ", STYLES[word]), "  ", (one_line(view.sentence(result)), "bold"))
+    word = headline.status(result)
+    line = Text.assemble((f" {word} ", STYLES[word]), "  ", (one_line(headline.sentence(result)), "bold"))
     about = (
         f"{result.scenario_name} · {result.model} · {result.base_url} · "
         f"{result.num_requests:,} requests in {duration(result.duration_s)}"
@@ -76,7 +76,7 @@ def _head(result: Result) -> RenderableType:
     return Group(
         line,
         Text(one_line(about), style="dim"),
-        Text(f"{view.window(result)}; {view.loop(result)}", style="dim"),
+        Text(f"{headline.window(result)}; {headline.loop(result)}", style="dim"),
     )
 
 
@@ -166,6 +166,8 @@ def _remarks(result: Result) -> RenderableType | None:
 def _client(result: Result) -> str:
     health = result.health
     parts = [f"event-loop lag p99 {quantity(health.loop_lag_p99, 'ns', 2)}"]
+    if health.reader_lag_p99 is not None:
+        parts.append(f"reading thread's {quantity(health.reader_lag_p99, 'ns', 2)}")
     if health.receive_delay_p99 is not None:
         parts.append(f"stamped after the kernel by p99 {quantity(health.receive_delay_p99, 'ns', 2)}")
     if health.schedule_lag_p99 is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING
 
-from reports import view
+from reports import headline, view
 from reports.result import Verdict
 from reports.text import printable
 
@@ -43,7 +43,7 @@ def render(result: Result) -> str:
 
 def _properties(result: Result) -> ET.Element:
     facts = {
-        "tokenpace.verdict": view.status(result),
+        "tokenpace.verdict": headline.status(result),
         "tokenpace.version": result.tool_version,
         "tokenpace.model": result.model,
         "tokenpace.base_url": result.base_url,
@@ -61,9 +61,9 @@ def _measurement(result: Result) -> ET.Element:
     case = _new_case(result, "measurement is valid", result.duration_s)
     reasons = list(result.causes)
     if result.interrupted is not None or (result.verdict is Verdict.INVALID and not reasons):
-        reasons.append(view.sentence(result))
+        reasons.append(headline.sentence(result))
     if reasons:
-        _trouble(case, "error", view.status(result), "\n".join(reasons))
+        _trouble(case, "error", headline.status(result), "\n".join(reasons))
     return case
 
 

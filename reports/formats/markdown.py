@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from reports import server_view, turns_view, view
+from reports import headline, server_view, turns_view, view
 from reports.text import one_line
 from reports.units import duration
 
@@ -52,14 +52,14 @@ def code(text: str) -> str:
 
 
 def _head(result: Result) -> Iterator[str]:
-    word = view.status(result)
+    word = headline.status(result)
     yield f"## {_SIGNS[word]} {word}: {escaped(result.scenario_name)}"
     yield ""
-    yield escaped(view.sentence(result))
+    yield escaped(headline.sentence(result))
     yield ""
     yield (
         f"{code(result.model)} at {code(result.base_url)}: {result.num_requests:,} requests "
-        f"in {duration(result.duration_s)}, {view.window(result)}."
+        f"in {duration(result.duration_s)}, {headline.window(result)}."
     )
 
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import enum
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Verdict(enum.StrEnum):
@@ -17,6 +21,15 @@ class Verdict(enum.StrEnum):
     def exit_code(self) -> int:
         """The process exit code: PASS 0, FAIL 1, INCONCLUSIVE 3, INVALID 4 (2 is a usage error)."""
         return {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3, "INVALID": 4}[self.value]
+
+
+_WORST_FIRST: Final = (Verdict.INVALID, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS)
+
+
+def worst(verdicts: Iterable[Verdict | None]) -> Verdict | None:
+    """The worst of several: INVALID, FAIL, INCONCLUSIVE, PASS; None where there is none."""
+    found = set(verdicts)
+    return next((verdict for verdict in _WORST_FIRST if verdict in found), None)
 
 
 def exit_code(verdict: Verdict | None, interrupted: str | None) -> int:

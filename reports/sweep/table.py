@@ -8,13 +8,13 @@ import msgspec
 
 from reports.document import read_document
 from reports.result import Verdict, exit_code
+from reports.result.verdict import worst
 from reports.run_row import RunRow
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 SCHEMA_VERSION = 1
-_WORST_FIRST = (Verdict.INVALID, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS)
 
 
 class Axis(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,8 +91,7 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
         """The worst of all, INVALID after a fault; None where no objectives were stated."""
         if self.fault is not None:
             return Verdict.INVALID
-        found = {point.verdict for point in self.points}
-        return next((verdict for verdict in _WORST_FIRST if verdict in found), None)
+        return worst(point.verdict for point in self.points)
 
     @property
     def exit_code(self) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from reports import server_view, turns_view, view
+from reports import headline, server_view, turns_view, view
 from reports.formats.html import tables
 from reports.formats.html.page import page
 from reports.formats.html.percentile_chart import percentile_chart
@@ -56,11 +56,11 @@ def _all(charts: dict[str, Any]) -> list[Chart]:
 
 
 def _words(result: Result) -> dict[str, Any]:
-    loop = view.loop(result)
+    loop = headline.loop(result)
     return {
-        "status": view.status(result),
-        "sentence": view.sentence(result),
-        "causes": [cause for cause in result.causes if cause != view.sentence(result)],
+        "status": headline.status(result),
+        "sentence": headline.sentence(result),
+        "causes": [cause for cause in result.causes if cause != headline.sentence(result)],
         "facts": _facts(result),
         "basis": loop[0].upper() + loop[1:],
         "confidence": quantity(result.rules[0].confidence if result.rules else 0.95, "share"),
@@ -75,7 +75,7 @@ def _facts(result: Result) -> list[tuple[str, str]]:
         ("server", result.base_url),
         ("endpoint", result.endpoint),
         ("load", f"{result.num_requests:,} requests in {duration(result.duration_s)}, {result.loop} loop"),
-        ("measured", view.window(result).removeprefix("measured window ")),
+        ("measured", headline.window(result).removeprefix("measured window ")),
         ("seed", str(result.seed)),
         ("token counts", result.token_source),
         ("started", result.started_at),
