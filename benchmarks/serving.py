@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 _READY_S = 600.0
 _ANSWER_S = 60.0
 _END_S = 30.0
+_NUM_LINES = 5
 _PORT = "{port}"
 
 
 class NotReadyError(RuntimeError):
-    """A server ended, or never answered. The message says where its output lies."""
+    """A server ended, or never answered. The message ends with what it printed last."""
 
 
 class Served:
@@ -105,15 +106,23 @@ class Served:
         deadline = time.monotonic() + _READY_S
         while True:
             if self._process is not None and self._process.poll() is not None:
-                raise NotReadyError(f"{self.name} ended with {self._process.returncode}; see {self._log}")
+                raise NotReadyError(
+                    f"{self.name} ended with {self._process.returncode}: {self._last_words()}"
+                )
             try:
                 self.complete("Hello", max_tokens=8)
             except (URLError, OSError, ValueError) as error:
                 if time.monotonic() > deadline:
-                    raise NotReadyError(f"{self.name} does not answer ({error}); see {self._log}") from error
+                    raise NotReadyError(
+                        f"{self.name} does not answer ({error}): {self._last_words()}"
+                    ) from error
                 time.sleep(0.5)
             else:
                 return
+
+    def _last_words(self) -> str:
+        lines = self._log.read_text(errors="replace").splitlines() if self._log.is_file() else []
+        return " / ".join(lines[-_NUM_LINES:])
 
 
 def _free_port() -> int:

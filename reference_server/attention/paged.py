@@ -27,12 +27,16 @@ _Part = Callable[[int, Tensor], Tensor]
 
 
 class PagedAttention(AttentionBackend):
-    """Paged attention on any device."""
+    """Paged attention on any device.
+
+    Attributes:
+        pool: Keys and values of all layers.
+    """
 
     def __init__(self, layout: KVLayout) -> None:
         self._layout = layout
         self._group = layout.num_heads // layout.num_kv_heads
-        self._pool = KVPool(layout)
+        self.pool = KVPool(layout)
 
     def plan(self, batch: Batch) -> Attend:
         """Move tables to the device and build the masks, once for all layers."""
@@ -53,7 +57,7 @@ class PagedAttention(AttentionBackend):
             parts.append(self._chunk_kernel_part(*chunk) or self._chunk_part(*chunk))
 
         def attend(layer: int, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-            self._pool.store(layer, slots, key, value)
+            self.pool.store(layer, slots, key, value)
             outputs = [part(layer, query) for part in parts]
             return outputs[0] if len(outputs) == 1 else torch.cat(outputs)
 
@@ -61,14 +65,14 @@ class PagedAttention(AttentionBackend):
 
     def _decode_kernel_part(self, batch: Batch) -> _Part | None:
         """The first ``B`` rows of the batch in C, which reads the blocks where they lie; None without it."""
-        functions, num_decodes = decode_functions(self._pool.layers[0]), batch.num_decodes
+        functions, num_decodes = decode_functions(self.pool.layers[0]), batch.num_decodes
         if functions is None:
             return None
         tables = torch.from_numpy(batch.block_tables[:num_decodes])
         contexts = torch.from_numpy(batch.context_lens[:num_decodes])
 
         def part(layer: int, query: Tensor) -> Tensor:
-            return paged_decode(functions, query[:num_decodes], self._pool.layers[layer], tables, contexts)
+            return paged_decode(functions, query[:num_decodes], self.pool.layers[layer], tables, contexts)
 
         return part
 
@@ -80,7 +84,7 @@ class PagedAttention(AttentionBackend):
         mask = None if min(contexts) == longest else self._padding_mask(contexts, longest)
 
         def part(layer: int, query: Tensor) -> Tensor:
-            stored = self._pool.gather(layer, blocks)
+            stored = self.pool.gather(layer, blocks)
             stored = stored.view(batch_size, -1, 2, layout.num_kv_heads, layout.head_dim)[:, :longest]
             key, value = stored.permute(2, 0, 3, 1, 4)
             grouped = query[:batch_size].reshape(
@@ -99,12 +103,12 @@ class PagedAttention(AttentionBackend):
 
     def _chunk_kernel_part(self, table: Tensor, start: int, end: int, context: int) -> _Part | None:
         """Rows ``start`` to ``end``, the last positions of one sequence, in C; None without it."""
-        functions = chunk_functions(self._pool.layers[0])
+        functions = chunk_functions(self.pool.layers[0])
         if functions is None:
             return None
 
         def part(layer: int, query: Tensor) -> Tensor:
-            return paged_chunk(functions, query[start:end], self._pool.layers[layer], table, context)
+            return paged_chunk(functions, query[start:end], self.pool.layers[layer], table, context)
 
         return part
 
@@ -115,7 +119,7 @@ class PagedAttention(AttentionBackend):
         mask = self._causal_mask(num_queries, context) if context > num_queries else None
 
         def part(layer: int, query: Tensor) -> Tensor:
-            stored = self._pool.gather(layer, blocks)[:context]
+            stored = self.pool.gather(layer, blocks)[:context]
             key, value = stored.permute(1, 2, 0, 3).repeat_interleave(self._group, dim=1)[:, None]
             heads = query[start:end].transpose(0, 1)[None]
             output = scaled_dot_product_attention(heads, key, value, attn_mask=mask, is_causal=mask is None)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from reference_server.engine.compiled_layers import compiled_layers
+
 if TYPE_CHECKING:
     from reference_server.attention import AttentionBackend
     from reference_server.engine.batch import Batch
@@ -19,14 +21,22 @@ class ModelRunner:
         self._model = model
         self._attention = attention
         self._device = device
+        self._compiled = compiled_layers(model, attention)
 
     @torch.inference_mode()
     def run(self, batch: Batch) -> Tensor:
         """Compute the batch; logits ``[R, vocab_size]`` float32 of the rows that sample."""
-        attend = self._attention.plan(batch)
-        token_ids = torch.from_numpy(batch.token_ids).to(self._device)
-        positions = torch.from_numpy(batch.positions).to(self._device)
-        hidden = self._model(token_ids, positions, attend)
+        hidden = self._hidden(batch)
         rows = torch.from_numpy(batch.sampling_rows).to(self._device)
         logits: Tensor = self._model.logits(hidden[rows])
         return logits.float()
+
+    def _hidden(self, batch: Batch) -> Tensor:
+        """Hidden states of all tokens, ``[T, hidden]``."""
+        if self._compiled is not None and self._compiled.takes(batch):
+            return self._compiled.hidden(self._model, batch)
+        attend = self._attention.plan(batch)
+        token_ids = torch.from_numpy(batch.token_ids).to(self._device)
+        positions = torch.from_numpy(batch.positions).to(self._device)
+        hidden: Tensor = self._model(token_ids, positions, attend)
+        return hidden

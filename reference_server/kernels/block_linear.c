@@ -20,13 +20,15 @@
 #define ALIGNMENT 64
 #define NIBBLE_TILE (TILE * BLOCK / 2 + 2 * TILE * 2) /* values; scales and minima, float16 */
 #define BYTE_TILE (TILE * BLOCK + TILE * 2)           /* values + 128; scales */
+#define PAIR_TILE (TILE * BLOCK * 2)                   /* bfloat16, by pairs of inputs */
 #define BYTE_ZERO 128
 #define ROUNDER 12582912.0f /* 1.5 x 2^23: adding it rounds to an integer, found in the low bits */
 
 #define UNIT_ROWS 16     /* the matrix unit multiplies so many at once */
 #define MIN_UNIT_ROWS 17 /* fewer are as quick in lanes */
+#define MIN_PAIR_ROWS 5  /* the same where nothing has to be unpacked */
 
-enum form { NIBBLES, BYTES };
+enum form { NIBBLES, BYTES, PAIRS };
 
 /* Quantized rows: values [rows, blocks, 32]; of every block its scale, scale x sum, and sum. */
 typedef struct {
@@ -36,7 +38,7 @@ typedef struct {
 } Rows;
 
 typedef struct {
-    const uint16_t *x; /* what the matrix unit takes */
+    const uint16_t *x; /* what pairs and the matrix unit take */
     const uint8_t *weight;
     const float *bias; /* or NULL */
     void *output;
@@ -44,7 +46,7 @@ typedef struct {
     int64_t num_rows, num_blocks, num_outputs;
     enum form form;
     int use_unit;
-    Rows rows; /* what lanes take */
+    Rows rows; /* what lanes take otherwise */
 } Job;
 
 static void quantize_block(const float *x, int8_t *values, float *scale, float *scaled_sum, int32_t *sum) {
@@ -79,6 +81,8 @@ static void quantize_rows(const void *x, const Job *job) {
                        rows->sums + block);
     }
 }
+
+static const int64_t TILE_BYTES[] = {NIBBLE_TILE, BYTE_TILE, PAIR_TILE};
 
 static inline ints four_inputs(const int8_t *p) {
     int32_t word;
@@ -193,38 +197,84 @@ static inline __attribute__((always_inline)) void unpack_block(const uint8_t *ti
     }
 }
 
-/* One or two tiles of outputs of all rows, by the matrix unit. The rows at the end are taken from the last 16, some of
- * them twice: they come out the same. */
-static void multiply_strip(const Job *job, int64_t tile, uint32_t *pairs) {
-    float products[4][TILE * TILE] __attribute__((aligned(ALIGNMENT)));
-    const int64_t bytes = (job->form == NIBBLES ? NIBBLE_TILE : BYTE_TILE), last = job->num_rows - UNIT_ROWS;
-    const int64_t num_inputs = job->num_blocks * BLOCK;
-    const uint8_t *weights = job->weight + tile * job->num_blocks * bytes;
-    int has_two = (tile + 1) * TILE < job->num_outputs;
-    for (int64_t block = 0; block < job->num_blocks; block++, weights += bytes) {
-        for (int column = 0; column <= has_two; column++) {
-            const uint8_t *packed = weights + column * job->num_blocks * bytes;
-            for (int64_t ahead = 0; ahead < bytes; ahead += 64) __builtin_prefetch(packed + PREFETCH + ahead);
-            uint32_t *place = pairs + (2 * block + column) * TILE * TILE;
+/* The tiles' blocks, unpacked one after the other in turn: pairs [blocks][2][16][16]. */
+static void unpack_tiles(const Job *job, const uint8_t *left, const uint8_t *right, uint32_t *pairs) {
+    const int64_t bytes = TILE_BYTES[job->form];
+    for (int64_t block = 0; block < job->num_blocks; block++, left += bytes, right += bytes) {
+        const uint8_t *packed[2] = {left, right};
+        for (int column = 0; column < 2; column++, pairs += TILE * TILE) {
+            for (int64_t ahead = 0; ahead < bytes; ahead += 64) __builtin_prefetch(packed[column] + PREFETCH + ahead);
             if (job->form == NIBBLES) {
-                unpack_block(packed, NIBBLES, place);
+                unpack_block(packed[column], NIBBLES, pairs);
             } else {
-                unpack_block(packed, BYTES, place);
+                unpack_block(packed[column], BYTES, pairs);
             }
         }
     }
+}
+
+static void store_corner(const Job *job, const int64_t *rows, int64_t tile, float *products, int corner) {
+    int64_t count = job->num_rows < UNIT_ROWS ? job->num_rows : UNIT_ROWS, first = (tile + corner % 2) * TILE;
+    for (int64_t r = 0; r < count && first < job->num_outputs; r++) {
+        store(job, rows[corner / 2] + r, first, products + (corner * TILE + r) * TILE);
+    }
+}
+
+/* Two tiles of outputs of all rows, by the matrix unit; the last tile may be alone. The rows at the end are the last 16,
+ * some of them twice: they come out the same. */
+static void multiply_strip(const Job *job, int64_t tile, uint32_t *pairs) {
+    float products[4 * TILE * TILE] __attribute__((aligned(ALIGNMENT)));
+    const int64_t tile_bytes = job->num_blocks * TILE_BYTES[job->form], num_inputs = job->num_blocks * BLOCK;
+    const int64_t last = job->num_rows > UNIT_ROWS ? job->num_rows - UNIT_ROWS : 0;
+    const uint8_t *left = job->weight + tile * tile_bytes;
+    const uint8_t *right = (tile + 1) * TILE < job->num_outputs ? left + tile_bytes : left;
+    const uint32_t *words[2] = {(const uint32_t *)left, (const uint32_t *)right};
+    int64_t block_words = TILE * TILE;
+    if (job->form != PAIRS) {
+        unpack_tiles(job, left, right, pairs);
+        words[0] = pairs, words[1] = pairs + block_words, block_words *= 2;
+    }
     for (int64_t row = 0; row < job->num_rows; row += 2 * UNIT_ROWS) {
-        int64_t rows[2] = {row, row + UNIT_ROWS};
-        int has_second = rows[1] < job->num_rows;
-        for (int i = 0; i < 2; i++) rows[i] = rows[i] < last ? rows[i] : last;
+        int64_t rows[2] = {row < last ? row : last, row + UNIT_ROWS < last ? row + UNIT_ROWS : last};
+        int has_second = row + UNIT_ROWS < job->num_rows;
         const uint16_t *second = has_second ? job->x + rows[1] * num_inputs : NULL;
-        unit_multiply_corner(job->x + rows[0] * num_inputs, second, num_inputs * 2, pairs, job->num_blocks, products[0]);
-        for (int corner = 0; corner < 2 + 2 * has_second; corner++) {
-            if (corner % 2 > has_two) continue;
-            for (int64_t r = 0; r < UNIT_ROWS; r++) {
-                store(job, rows[corner / 2] + r, (tile + corner % 2) * TILE, products[corner] + r * TILE);
-            }
+        unit_multiply_corner(job->x + rows[0] * num_inputs, second, num_inputs * 2, words[0], words[1], block_words,
+                             job->num_blocks, products);
+        for (int corner = 0; corner < 2 + 2 * has_second; corner++) store_corner(job, rows, tile, products, corner);
+    }
+}
+
+/* The same for weights in bfloat16. */
+static inline __attribute__((always_inline)) void multiply_pair_rows(const Job *job, int64_t row, int64_t first,
+                                                                     const int count) {
+    const int64_t stride = job->num_blocks * BLOCK;
+    const uint8_t *weights = job->weight + first / TILE * job->num_blocks * PAIR_TILE + first % TILE * 4;
+    const uint16_t *x = job->x + row * stride;
+    floats total[MAX_ROWS];
+#pragma GCC unroll 16
+    for (int r = 0; r < count; r++) total[r] = all_floats(0.0f);
+    for (int64_t pair = 0; pair < stride / 2; pair++, weights += TILE * 4) {
+        ints packed = load_bytes(weights);
+        __builtin_prefetch(weights + PREFETCH);
+#pragma GCC unroll 16
+        for (int r = 0; r < count; r++) {
+            total[r] = dot_pairs(total[r], packed, four_inputs((const int8_t *)(x + r * stride + 2 * pair)));
         }
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < count; r++) {
+        float values[LANES];
+        store_floats(values, total[r]);
+        store(job, row + r, first, values);
+    }
+}
+
+static inline __attribute__((always_inline)) void multiply_some(const Job *job, int64_t row, int64_t first,
+                                                                const int count, const enum form form) {
+    if (form == PAIRS) {
+        multiply_pair_rows(job, row, first, count);
+    } else {
+        multiply_rows(job, row, first, count, form);
     }
 }
 
@@ -232,20 +282,24 @@ static inline __attribute__((always_inline)) void multiply_tile(const Job *job, 
     int64_t end = (tile + 1) * TILE < job->num_outputs ? (tile + 1) * TILE : job->num_outputs;
     for (int64_t first = tile * TILE; first < end; first += LANES) {
         int64_t row = 0;
-        for (; row + MAX_ROWS <= job->num_rows; row += MAX_ROWS) multiply_rows(job, row, first, MAX_ROWS, form);
+        for (; row + MAX_ROWS <= job->num_rows; row += MAX_ROWS) multiply_some(job, row, first, MAX_ROWS, form);
 #if MAX_ROWS > 4
-        for (; row + 4 <= job->num_rows; row += 4) multiply_rows(job, row, first, 4, form);
+        for (; row + 4 <= job->num_rows; row += 4) multiply_some(job, row, first, 4, form);
 #endif
 #if MAX_ROWS > 2
-        for (; row + 2 <= job->num_rows; row += 2) multiply_rows(job, row, first, 2, form);
+        for (; row + 2 <= job->num_rows; row += 2) multiply_some(job, row, first, 2, form);
 #endif
-        for (; row < job->num_rows; row++) multiply_rows(job, row, first, 1, form);
+        for (; row < job->num_rows; row++) multiply_some(job, row, first, 1, form);
     }
 }
 
 static void multiply_nibbles(const Job *job, int64_t tile) { multiply_tile(job, tile, NIBBLES); }
 
 static void multiply_bytes(const Job *job, int64_t tile) { multiply_tile(job, tile, BYTES); }
+
+static void multiply_pairs(const Job *job, int64_t tile) { multiply_tile(job, tile, PAIRS); }
+
+static void (*const MULTIPLY[])(const Job *, int64_t) = {multiply_nibbles, multiply_bytes, multiply_pairs};
 
 static int64_t padded(int64_t num_bytes) { return (num_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
@@ -267,14 +321,13 @@ static int64_t share(int64_t count, int64_t part, int64_t num_parts) { return co
 static int multiply_part(const Job *job, int64_t part, int64_t num_parts) {
     int64_t num_tiles = (job->num_outputs + TILE - 1) / TILE, num_strips = (num_tiles + 1) / 2;
     if (!job->use_unit) {
-        void (*multiply_one)(const Job *, int64_t) = job->form == NIBBLES ? multiply_nibbles : multiply_bytes;
         int64_t end = share(num_tiles, part + 1, num_parts);
-        for (int64_t tile = share(num_tiles, part, num_parts); tile < end; tile++) multiply_one(job, tile);
+        for (int64_t tile = share(num_tiles, part, num_parts); tile < end; tile++) MULTIPLY[job->form](job, tile);
         return 0;
     }
     uint32_t *pairs = (uint32_t *)scratch_of(job->num_blocks * 2 * TILE * TILE * 4);
     if (!pairs) return 1;
-    unit_open();
+    unit_open(job->num_rows);
     for (int64_t strip = share(num_strips, part, num_parts); strip < share(num_strips, part + 1, num_parts); strip++) {
         multiply_strip(job, 2 * strip, pairs);
     }
@@ -290,14 +343,18 @@ static int multiply_all(const Job *job, int num_threads) {
     return failed;
 }
 
-/* Returns 0, or 1 if there is no memory to work in. x and output are float32, or bfloat16, which alone the matrix unit
- * takes: it multiplies x as it is with weights in bfloat16. */
+static int prefers_unit(int64_t num_rows, enum form form) {
+    return num_rows >= (form == PAIRS ? MIN_PAIR_ROWS : MIN_UNIT_ROWS) && unit_is_there();
+}
+
+/* Returns 0, or 1 if there is no memory to work in. x and output are float32, or bfloat16, which alone pairs and the
+ * matrix unit take: they multiply x as it is with weights in bfloat16. */
 int block_linear(const void *x, const void *weight, const float *bias, void *output, int64_t num_rows,
                  int64_t num_inputs, int64_t num_outputs, int form, int is_bfloat16, int allow_unit,
                  int num_threads) {
     Job job = {x, weight, bias, output, is_bfloat16, num_rows, num_inputs / BLOCK, num_outputs, (enum form)form,
-               allow_unit && is_bfloat16 && num_rows >= MIN_UNIT_ROWS && unit_is_there(), {0}};
-    if (!job.use_unit) {
+               allow_unit && is_bfloat16 && prefers_unit(num_rows, (enum form)form), {0}};
+    if (!job.use_unit && job.form != PAIRS) {
         int64_t count = num_rows * job.num_blocks, side = padded(count * 4);
         char *scratch = scratch_of(count * BLOCK + 3 * side), *behind = scratch + count * BLOCK;
         if (!scratch) return 1;

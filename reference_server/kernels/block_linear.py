@@ -1,7 +1,7 @@
 """Linear layers on packed blocks.
 
-Rows of ``x`` are quantized to 8 bits as llama.cpp's ``Q8_1`` does; where the CPU has a matrix unit, many rows
-are multiplied as they are, with the weights in bfloat16.
+On quantized blocks rows of ``x`` are quantized to 8 bits as llama.cpp's ``Q8_1`` does; where the CPU has a
+matrix unit, many rows are multiplied as they are, with the weights in bfloat16.
 """
 
 from __future__ import annotations
@@ -12,7 +12,14 @@ import torch
 from torch import Tensor
 
 from reference_server.kernels.library import INT, POINTER, SIZE
-from reference_server.kernels.packed_blocks import BLOCK, PackedBlocks, pack_blocks, unpack_blocks
+from reference_server.kernels.packed_blocks import (
+    BLOCK,
+    Form,
+    PackedBlocks,
+    pack_blocks,
+    pack_dense,
+    unpack_blocks,
+)
 
 if TYPE_CHECKING:
     import ctypes
@@ -25,7 +32,7 @@ _MANY_ROWS = 37
 
 
 class BlockLinear:
-    """``x [T, in] -> [T, out]`` in C, in the precision of ``x``: bfloat16 or float32.
+    """``x [T, in] -> [T, out]`` in C, in the precision of ``x``: bfloat16, or on quantized blocks float32.
 
     Args:
         functions: The loaded kernels.
@@ -43,16 +50,17 @@ class BlockLinear:
         use_matrix_unit: bool = True,
     ) -> None:
         self._function = functions.block_linear
-        self.packed, self._bias = packed, None if bias is None else bias.float().contiguous()
+        self.packed, self.bias = packed, None if bias is None else bias.float().contiguous()
         self._weight_address = packed.data.data_ptr()
-        self._bias_address = None if self._bias is None else self._bias.data_ptr()
+        self._bias_address = None if self.bias is None else self.bias.data_ptr()
         self._num_outputs, self._num_inputs = packed.shape
+        self._dtypes = _DTYPES[:1] if packed.form is Form.PAIRS else _DTYPES
         self._form, self._use_matrix_unit = int(packed.form), use_matrix_unit
 
     def __call__(self, x: Tensor) -> Tensor:
         """Multiply rows."""
         num_rows, num_inputs = x.shape
-        if num_inputs != self._num_inputs or x.dtype not in _DTYPES:
+        if num_inputs != self._num_inputs or x.dtype not in self._dtypes:
             raise ValueError(f"x is {x.dtype} with {num_inputs} columns; the weights have {self._num_inputs}")
         x = x.contiguous()
         output = torch.empty(num_rows, self._num_outputs, dtype=x.dtype)
@@ -76,7 +84,8 @@ def matrix_unit_twin(x: Tensor, packed: PackedBlocks, bias: Tensor | None) -> Te
 
 def block_linear_twin(x: Tensor, packed: PackedBlocks, bias: Tensor | None) -> Tensor:
     """The same in torch."""
-    product = quantize_rows(x.float()) @ unpack_blocks(packed).T
+    rows = x.float() if packed.form is Form.PAIRS else quantize_rows(x.float())
+    product = rows @ unpack_blocks(packed).T
     return (product if bias is None else product + bias).to(x.dtype)
 
 
@@ -92,20 +101,28 @@ def agrees(functions: ctypes.CDLL) -> bool:
     """Whether C and torch agree on one small matrix of each form, in lanes and by the matrix unit."""
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(9, 2 * BLOCK, generator=generator)
+    many = torch.randn(_MANY_ROWS, 2 * BLOCK, generator=generator).bfloat16()
+    many_twin = matrix_unit_twin if functions.has_matrix_unit() else block_linear_twin
     for stored_type in ("Q4_0", "Q8_0"):
         packed = pack_blocks(_random_blocks(stored_type, generator), stored_type)
-        found = BlockLinear(functions, packed)(x)
-        expected = block_linear_twin(x, packed, None)
-        if not (found - expected).norm() <= _TOLERANCE * expected.norm():
+        layer = BlockLinear(functions, packed)
+        if not _near(layer(x), block_linear_twin(x, packed, None), _TOLERANCE):
             return False
-        many = torch.randn(_MANY_ROWS, 2 * BLOCK, generator=generator).bfloat16()
-        found = BlockLinear(functions, packed)(many).float()
-        expected = (matrix_unit_twin if functions.has_matrix_unit() else block_linear_twin)(
-            many.float(), packed, None
+        if not _near(layer(many), many_twin(many.float(), packed, None), _BFLOAT16_TOLERANCE):
+            return False
+    packed = pack_dense(torch.randn(20, 2 * BLOCK, generator=generator).bfloat16())
+    return all(
+        _near(
+            BlockLinear(functions, packed)(rows),
+            block_linear_twin(rows.float(), packed, None),
+            _BFLOAT16_TOLERANCE,
         )
-        if not (found - expected).norm() <= _BFLOAT16_TOLERANCE * expected.norm():
-            return False
-    return True
+        for rows in (many[:3], many)
+    )
+
+
+def _near(found: Tensor, expected: Tensor, tolerance: float) -> bool:
+    return bool((found.float() - expected).norm() <= tolerance * expected.norm())
 
 
 def _random_blocks(stored_type: str, generator: torch.Generator) -> Tensor:

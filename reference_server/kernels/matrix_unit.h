@@ -20,8 +20,8 @@ static inline int unit_is_there(void) {
     return known;
 }
 
-/* All tiles become 16 rows of 16 words. */
-static inline void unit_open(void) {
+/* All tiles become 16 rows of 16 words, but those of rows and results (0 to 5) have fewer if there are fewer rows. */
+static inline void unit_open(int64_t num_rows) {
     struct {
         uint8_t palette, start_row, reserved[14];
         uint16_t row_bytes[16];
@@ -29,24 +29,25 @@ static inline void unit_open(void) {
     } tiles = {.palette = 1};
     for (int i = 0; i < 8; i++) {
         tiles.row_bytes[i] = 64;
-        tiles.rows[i] = SIDE;
+        tiles.rows[i] = (uint8_t)(i < 6 && num_rows < SIDE ? num_rows : SIDE);
     }
     _tile_loadconfig(&tiles);
 }
 
 /* products [2][2][16][16]: of 16 rows at first and 16 at second, a row every row_bytes, and two tiles of 16 outputs.
- * pairs [blocks][2][16][16]: pairs of inputs by output, of a block's 32 inputs. Without second, of the first rows. */
+ * left, right [16][16], every block_words: pairs of a block's 32 inputs by output. Without second, of the first rows. */
 static inline void unit_multiply_corner(const uint16_t *first, const uint16_t *second, int64_t row_bytes,
-                                        const uint32_t *pairs, int64_t num_blocks, float *products) {
+                                        const uint32_t *left, const uint32_t *right, int64_t block_words,
+                                        int64_t num_blocks, float *products) {
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
-    for (int64_t block = 0; block < num_blocks; block++, pairs += 2 * SIDE * SIDE) {
+    for (int64_t block = 0; block < num_blocks; block++, left += block_words, right += block_words) {
         _tile_loadd(4, first + block * 2 * SIDE, row_bytes);
-        _tile_loadd(6, pairs, 64);
+        _tile_loadd(6, left, 64);
         _tile_dpbf16ps(0, 4, 6);
-        _tile_loadd(7, pairs + SIDE * SIDE, 64);
+        _tile_loadd(7, right, 64);
         _tile_dpbf16ps(1, 4, 7);
         if (!second) continue;
         _tile_loadd(5, second + block * 2 * SIDE, row_bytes);
@@ -118,10 +119,12 @@ static inline void turn_words(const uint32_t *from, int64_t from_stride, uint32_
 
 #else
 static inline int unit_is_there(void) { return 0; }
-static inline void unit_open(void) {}
+static inline void unit_open(int64_t num_rows) { (void)num_rows; }
 static inline void unit_multiply_corner(const uint16_t *first, const uint16_t *second, int64_t row_bytes,
-                                        const uint32_t *pairs, int64_t num_blocks, float *products) {
-    (void)first, (void)second, (void)row_bytes, (void)pairs, (void)num_blocks, (void)products;
+                                        const uint32_t *left, const uint32_t *right, int64_t block_words,
+                                        int64_t num_blocks, float *products) {
+    (void)first, (void)second, (void)row_bytes, (void)left, (void)right;
+    (void)block_words, (void)num_blocks, (void)products;
 }
 static inline void unit_close(void) {}
 static inline void unit_multiply(const uint32_t *a, int64_t a_stride, const uint32_t *b, float *c, int64_t num_rows,

@@ -1,4 +1,4 @@
-"""Quantized blocks of llama.cpp, repacked once so that the lanes of a vector hold 16 outputs.
+"""Blocks of llama.cpp, and dense weights, repacked once so that the lanes of a vector hold 16 outputs.
 
 A tile is 16 outputs by one block of 32 inputs. Its values come first, in groups of 64 bytes with four inputs
 of each output; then 16 scales, then 16 minima where there are any, float16 as in the file:
@@ -7,6 +7,7 @@ of each output; then 16 scales, then 16 minima where there are any, float16 as i
   and input ``16 + 4 g + j`` in its high half, as in the file. A weight is ``scale x nibble + minimum``.
 - bytes (``Q8_0``): byte ``j`` of group ``g`` holds input ``4 g + j``, plus 128. A weight is
   ``scale x (byte - 128)``.
+- pairs (bfloat16): a group holds two inputs of each output, which are weights as they are; no scales follow.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class Form(enum.IntEnum):
 
     NIBBLES = 0
     BYTES = 1
+    PAIRS = 2
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,20 @@ def pack_blocks(raw: Tensor, stored_type: str) -> PackedBlocks:
     return PackedBlocks(pack(blocks), form, (num_outputs, num_blocks * BLOCK))
 
 
+def pack_dense(weight: Tensor) -> PackedBlocks:
+    """Pack ``weight [outputs, inputs]``, bfloat16, whose inputs are whole blocks."""
+    num_outputs, num_inputs = weight.shape
+    rows = torch.nn.functional.pad(weight, (0, 0, 0, -num_outputs % TILE))
+    pairs = rows.view(-1, TILE, num_inputs // BLOCK, BLOCK // 2, 2).permute(0, 2, 3, 1, 4)
+    return PackedBlocks(
+        pairs.contiguous().view(torch.uint8).flatten(2), Form.PAIRS, (num_outputs, num_inputs)
+    )
+
+
 def unpack_blocks(packed: PackedBlocks) -> Tensor:
     """The matrix in float32, ``[outputs, inputs]``."""
+    if packed.form is Form.PAIRS:
+        return _unpack_dense(packed)
     num_values = TILE * BLOCK // (2 if packed.form is Form.NIBBLES else 1)
     tiles, blocks, _ = packed.data.shape
     groups = packed.data[..., :num_values].reshape(tiles, blocks, -1, TILE, 4).transpose(2, 3)
@@ -72,6 +86,12 @@ def unpack_blocks(packed: PackedBlocks) -> Tensor:
     else:
         dense = scales * (values - _BYTE_ZERO)
     return dense.transpose(1, 2).reshape(tiles * TILE, -1)[: packed.shape[0]]
+
+
+def _unpack_dense(packed: PackedBlocks) -> Tensor:
+    tiles, blocks, _ = packed.data.shape
+    pairs = packed.data.view(torch.bfloat16).view(tiles, blocks, BLOCK // 2, TILE, 2)
+    return pairs.permute(0, 3, 1, 2, 4).reshape(tiles * TILE, -1)[: packed.shape[0]].float()
 
 
 def _interleave(values: Tensor) -> Tensor:

@@ -282,7 +282,7 @@ int paged_chunk(const uint16_t *query, const uint16_t *pool, const int64_t *tabl
     for (int thread = 0; thread < num_threads; thread++) {
         Work w;
         lay_out(&w, memory + size * thread, dim);
-        if (c.use_unit) unit_open();
+        if (c.use_unit) unit_open(UNIT);
         for (int64_t job = num_jobs - 1 - thread; job >= 0; job -= num_threads) run_job(&c, &w, job);
         if (c.use_unit) unit_close();
     }

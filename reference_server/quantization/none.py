@@ -1,20 +1,33 @@
-"""``none``: dense weights in the precision of computation, whatever the file holds."""
+"""``none``: dense weights in the precision of computation, whatever the file holds.
+
+In bfloat16 on a CPU they are multiplied in C, all else by torch.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor, nn
 
+from reference_server.kernels.arena import Arena
+from reference_server.kernels.library import kernel_library
+from reference_server.kernels.packed_blocks import BLOCK, PackedBlocks, pack_dense
 from reference_server.models.linear import dense_linear
+from reference_server.quantization._hybrid import hybrid_linear
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor, nn
+
     from reference_server.models.checkpoint import Checkpoint, StoredTensor
 
 
 class DenseScheme:
     """Dense layers."""
+
+    def __init__(self) -> None:
+        self._arena = Arena()
 
     def check(self, checkpoint: Checkpoint) -> None:
         """Every checkpoint can be made dense."""
@@ -23,8 +36,18 @@ class DenseScheme:
         self, weights: list[StoredTensor], bias: Tensor | None, *, dtype: torch.dtype, device: torch.device
     ) -> nn.Module:
         """Read and join the weights."""
-        dense = torch.cat([weight.read().to(device, dtype) for weight in weights])
-        return dense_linear(dense, bias)
+        dense = joined(weights, dtype, device)
+        functions = kernel_library().functions if device.type == "cpu" and dtype is torch.bfloat16 else None
+        if functions is None or dense.shape[1] % BLOCK:
+            return dense_linear(dense, bias)
+        packed = pack_dense(dense)
+        placed = PackedBlocks(self._arena.place(packed.data), packed.form, packed.shape)
+        return hybrid_linear(functions, placed, bias, lambda: dense)
+
+
+def joined(weights: Sequence[StoredTensor], dtype: torch.dtype, device: torch.device) -> Tensor:
+    """Matrices ``[out_i, in]`` as one."""
+    return torch.cat([weight.read().to(device, dtype) for weight in weights])
 
 
 SCHEME = DenseScheme

@@ -17,7 +17,13 @@ from reference_server.kernels.block_linear import (
     matrix_unit_twin,
     quantize_rows,
 )
-from reference_server.kernels.packed_blocks import PACKABLE, PackedBlocks, pack_blocks, unpack_blocks
+from reference_server.kernels.packed_blocks import (
+    PACKABLE,
+    PackedBlocks,
+    pack_blocks,
+    pack_dense,
+    unpack_blocks,
+)
 
 if TYPE_CHECKING:
     import ctypes
@@ -191,3 +197,33 @@ def test_the_matrix_unit_can_be_left_out(functions: ctypes.CDLL) -> None:
     x = random(40, 64).bfloat16()
     layer = BlockLinear(functions, blocks, use_matrix_unit=False)
     assert torch.equal(layer(x), layer(x.float()).bfloat16())
+
+
+@pytest.mark.parametrize("num_outputs", [1, 16, 40])
+def test_unpacked_dense_weights_are_what_was_packed(num_outputs: int) -> None:
+    weight = random(num_outputs, 96).bfloat16()
+    assert torch.equal(unpack_blocks(pack_dense(weight)), weight.float())
+
+
+@pytest.mark.parametrize("num_rows", [1, 2, 4, 5, 15, 16, 17, 33, 70])
+@pytest.mark.parametrize(("num_inputs", "num_outputs"), [(576, 960), (32, 1), (64, 33)])
+def test_dense_weights_are_multiplied_as_torch_does(
+    functions: ctypes.CDLL, num_rows: int, num_inputs: int, num_outputs: int
+) -> None:
+    weight, x = random(num_outputs, num_inputs).bfloat16(), random(num_rows, num_inputs).bfloat16()
+    exact = x.double() @ weight.double().T
+    found = BlockLinear(functions, pack_dense(weight))(x)
+    torch.testing.assert_close(found.double(), exact, rtol=0.005, atol=1e-3 * num_inputs**0.5)
+
+
+def test_a_row_on_dense_weights_does_not_depend_on_its_neighbours(functions: ctypes.CDLL) -> None:
+    layer, x = BlockLinear(functions, pack_dense(random(80, 256).bfloat16())), random(90, 256).bfloat16()
+    for first, last in ((0, 5), (7, 40), (40, 90), (80, 86)):
+        assert torch.equal(layer(x[first:last]), layer(x)[first:last])
+    assert torch.equal(layer(x[2:3])[0], layer(x[:4])[2])
+
+
+def test_dense_weights_take_bfloat16_only(functions: ctypes.CDLL) -> None:
+    layer = BlockLinear(functions, pack_dense(random(16, 32).bfloat16()))
+    with pytest.raises(ValueError, match="float32"):
+        layer(torch.zeros(1, 32))

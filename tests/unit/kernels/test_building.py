@@ -15,9 +15,11 @@ from reference_server import c_library
 from reference_server.c_library import BuildError, cache_folder
 from reference_server.kernels.compiler import NAME, SOURCES, build_library
 from reference_server.kernels.library import kernel_library, kernel_names, load_library
+from reference_server.kernels.packed_blocks import Form
 from reference_server.models.checkpoint import StoredTensor
 from reference_server.models.linear import DenseLinear, PrepackedLinear, can_prepack
-from reference_server.quantization.gguf import GGUFScheme, HybridLinear
+from reference_server.quantization._hybrid import HybridLinear
+from reference_server.quantization.gguf import GGUFScheme
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,10 +106,12 @@ def test_a_broken_file_is_refused(tmp_path: Path) -> None:
 
 
 @needs_compiler
-def test_only_blocks_in_bfloat16_are_computed_on() -> None:
-    assert isinstance(layer("Q4_1", torch.bfloat16), HybridLinear)
+def test_blocks_in_bfloat16_are_computed_on_and_others_made_dense() -> None:
+    for stored_type, form in (("Q4_1", Form.NIBBLES), ("Q6_K", Form.PAIRS)):
+        hybrid = layer(stored_type, torch.bfloat16)
+        assert isinstance(hybrid, HybridLinear)
+        assert hybrid.few.packed.form is form
     assert isinstance(layer("Q4_1", torch.float32), DenseLinear)
-    assert not isinstance(layer("Q6_K", torch.bfloat16), HybridLinear)
 
 
 def test_every_kernel_has_its_twin_beside_it() -> None:
