@@ -53,6 +53,6 @@ def test_what_is_no_result_is_refused_by_name(text: str, fault: str, tmp_path: P
 
 
 def test_the_documented_schema_is_current() -> None:
-    """Made anew with ``schema_text(Result, SCHEMA_VERSION, NAME)``."""
+    """Made anew by writing there what ``schema_text(Result, SCHEMA_VERSION, NAME)`` says."""
     written = (ROOT / "docs" / "result.schema.json").read_text("utf-8")
     assert written == schema_text(Result, SCHEMA_VERSION, NAME)
