@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from support.tokenpace_command import tokenpace
 
 from reports.result import Verdict, load
 
@@ -34,27 +32,20 @@ def scenario(tmp_path: Path) -> Path:
     return path
 
 
-def tokenpace(cwd: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "harness", *map(str, arguments)]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=120, cwd=cwd, env=os.environ, check=False
-    )
-
-
 def test_a_run_is_held_against_a_baseline(
     timetable: TimetableProcess, scenario: Path, tmp_path: Path
 ) -> None:
     """Refused without one, judged with one, and reported again byte for byte."""
     to = ("--base-url", timetable.url)
-    refused = tokenpace(tmp_path, "run", scenario, *to)
+    refused = tokenpace("run", scenario, *to, cwd=tmp_path)
     assert (refused.returncode, "no baseline is given" in refused.stderr) == (2, True)
-    first = tokenpace(tmp_path, "run", scenario, *to, "--set", "thresholds={}", "--output", "first")
+    first = tokenpace("run", scenario, *to, "--set", "thresholds={}", "--output", "first", cwd=tmp_path)
     assert first.returncode == 0, first.stderr
-    assert tokenpace(tmp_path, "baseline", "save", "main", "first").returncode == 0
+    assert tokenpace("baseline", "save", "main", "first", cwd=tmp_path).returncode == 0
     run = ("run", scenario, *to, "--baseline", "main")
-    other = tokenpace(tmp_path, *run, "--set", "load.concurrency=2")
+    other = tokenpace(*run, "--set", "load.concurrency=2", cwd=tmp_path)
     assert (other.returncode, "load.concurrency was 4" in other.stderr) == (2, True)
-    second = tokenpace(tmp_path, *run, "--output", "second")
+    second = tokenpace(*run, "--output", "second", cwd=tmp_path)
     assert second.returncode == 0, second.stdout + second.stderr
     folder = tmp_path / "second"
     result = load(folder / "result.json")
@@ -63,6 +54,6 @@ def test_a_run_is_held_against_a_baseline(
     assert any("against baseline main" in note for note in result.notes)
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     assert {"comparison.html", "comparison.md", "comparison.json"} <= before.keys()
-    assert tokenpace(tmp_path, "report", folder).returncode == 0
+    assert tokenpace("report", folder, cwd=tmp_path).returncode == 0
     after = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     assert after == before

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from support.tokenpace_command import start_tokenpace
 
 from reports.result import load
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
     from support.timetable_process import TimetableProcess
@@ -86,13 +85,8 @@ def test_B1_06_a_load_that_ends_by_itself_ends_the_run(timetable: TimetableProce
 def _start(end: End, url: str, place: Path, folder: Path | None = None) -> subprocess.Popen[str]:
     scenario = place / "ends.yaml"
     scenario.write_text(SCENARIO.format(load=end.load, timeout=end.timeout, rule=end.rule))
-    where = ("--output", str(folder or place / "result"), "--base-url", url, "--model", "timetable", "-q")
-    return subprocess.Popen(
-        [sys.executable, "-m", "harness", "run", str(scenario), *where],
-        stderr=subprocess.PIPE,
-        text=True,
-        env=dict(os.environ),
-    )
+    where = ("--output", folder or place / "result", "--base-url", url, "--model", "timetable", "-q")
+    return start_tokenpace("run", scenario, *where)
 
 
 def _wait_for_requests(folder: Path) -> None:

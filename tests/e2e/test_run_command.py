@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.timetable_process import TimetableProcess
+from support.tokenpace_command import FULL_AT_30_000_BYTES, start_tokenpace, tokenpace
 
 from harness.cli import cli, main
 from harness.journal import read_journal
@@ -37,18 +37,6 @@ def scenario(tmp_path: Path) -> Path:
     path = tmp_path / "probe.yaml"
     path.write_text(SCENARIO)
     return path
-
-
-def tokenpace(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command; ``environment`` is added to the process's own."""
-    return subprocess.run(
-        [sys.executable, "-m", "harness", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, **environment},
-        check=False,
-    )
 
 
 def test_a_run_leaves_verdict_and_reports(
@@ -182,12 +170,7 @@ def test_the_key_is_nowhere(timetable: TimetableProcess, scenario: Path, tmp_pat
 
 def _started(scenario: Path, url: str, folder: Path) -> subprocess.Popen[str]:
     long = ("--set", "load.rate=50", "--set", "load.requests=5000")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "harness", "run", scenario, "--base-url", url, "--output", folder, *long],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = start_tokenpace("run", scenario, "--base-url", url, "--output", folder, *long)
     deadline = time.monotonic() + 60
     journal = folder / "journal.jsonl"
     while not (journal.exists() and journal.stat().st_size > 20_000):
@@ -231,19 +214,8 @@ def test_a_full_disk_keeps_what_was_measured(
 ) -> None:
     """One clear message, the summary all the same, and every line of the journal whole."""
     folder = tmp_path / "r"
-    limit = 30_000
-    code = (
-        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}));"
-        "from harness.cli import main; main()"
-    )
-    done = subprocess.run(
-        [*(sys.executable, "-c", code, "run", scenario), *("--base-url", timetable.url, "--output", folder)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    where = ("--base-url", timetable.url, "--output", folder)
+    done = tokenpace("run", scenario, *where, code=FULL_AT_30_000_BYTES)
     assert done.returncode == 4, done.stderr
     assert done.stderr.splitlines()[-1].startswith(f"tokenpace: {folder}/journal.jsonl: cannot be written")
     assert "Traceback" not in done.stderr
@@ -285,11 +257,7 @@ def test_an_interrupt_before_the_load_is_no_missed_objective(
     """B1-03: 130, never the code of FAIL, wherever the signal falls."""
     silent = socket.create_server(("127.0.0.1", 0))
     address = f"127.0.0.1:{silent.getsockname()[1]}"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "harness", "run", scenario, "--base-url", address, "--output", tmp_path / "r"],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = start_tokenpace("run", scenario, "--base-url", address, "--output", tmp_path / "r")
     time.sleep(delay_s)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)

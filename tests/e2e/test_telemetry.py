@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 from support.timetable_process import TimetableProcess
+from support.tokenpace_command import tokenpace
 
 from harness.run import report, run
 from harness.target import Target
@@ -120,14 +119,7 @@ async def test_a_server_without_metrics(
 
 def test_it_can_be_left_out(timetable: TimetableProcess, tmp_path: Path) -> None:
     folder = tmp_path / "r"
-    command = [sys.executable, "-m", "harness", "run", "smoke", "--no-telemetry"]
-    done = subprocess.run(
-        [*command, "--base-url", timetable.url, "--output", folder],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = tokenpace("run", "smoke", "--no-telemetry", "--base-url", timetable.url, "--output", folder)
     assert done.returncode == 0, done.stderr
     assert not (folder / "telemetry.jsonl").exists()
     assert "figures of the server" not in done.stdout

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
+
+from support.tokenpace_command import tokenpace
 
 from harness import event_loop
 from harness.run import run
@@ -112,13 +112,7 @@ def test_A10_05_a_model_s_name_is_looked_up_nowhere(timetable: TimetableProcess,
     )
     served = timetable.get("/v1/models").json()["data"][0]["id"]
     scenario.write_text(scenario.read_text().replace("some-org/some-model", served))
-    done = subprocess.run(
-        [sys.executable, "-c", OFFLINE, str(scenario), timetable.url, str(tmp_path / "run")],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = tokenpace(scenario, timetable.url, tmp_path / "run", code=OFFLINE)
     assert done.returncode == 0, done.stderr
     printed = " ".join(done.stdout.split())
     assert "lengths are exact in words; tokens are as the server counts them" in printed

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -14,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 from support.timetable_process import TimetableProcess
+from support.tokenpace_command import FULL_AT_30_000_BYTES, start_tokenpace, tokenpace
 
 from harness import event_loop
 from harness.journal import read_journal
@@ -24,6 +22,7 @@ from reports.result import Verdict, load
 from scenarios.scenario import scenario_from
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -152,14 +151,8 @@ def scenario(tmp_path: Path) -> Path:
 def started(timetable: TimetableProcess, scenario: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """A command with two workers in the middle of its load; its folder is ``r``."""
     folder = tmp_path / "r"
-    command = [sys.executable, "-m", "harness", "run", scenario, "--base-url", timetable.url]
-    process = subprocess.Popen(
-        [*command, "--output", folder, "--workers", "2"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "OPENAI_API_KEY": "sk-canary-4711"},
-    )
+    arguments = ("--base-url", timetable.url, "--output", folder, "--workers", "2")
+    process = start_tokenpace("run", scenario, *arguments, OPENAI_API_KEY="sk-canary-4711")
     deadline = time.monotonic() + 90
     journals = [journal_of(folder / "journal.jsonl", worker) for worker in range(2)]
     while not all(path.exists() and path.stat().st_size > 10_000 for path in journals):
@@ -212,12 +205,7 @@ def test_a_killed_worker_is_named_and_the_run_invalid(started: subprocess.Popen[
 def report_again(folder: Path) -> int:
     """Exit code of ``tokenpace report``, which must change no file."""
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    done = subprocess.run(
-        [sys.executable, "-m", "harness", "report", folder, "-q"],
-        timeout=60,
-        check=False,
-        capture_output=True,
-    )
+    done = tokenpace("report", folder, "-q")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     return done.returncode
 
@@ -260,13 +248,7 @@ def test_R1_what_was_killed_is_reported_from_the_workers_journals(
         assert max(ends) > killed_ns - 1.5 * S
     records = list(read_records(folder.journal_path))
     assert max(record.sent_ns or 0 for record in records) < killed_ns + 5 * S
-    done = subprocess.run(
-        [sys.executable, "-m", "harness", "report", folder.path],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = tokenpace("report", folder.path)
     result = load(folder.result_path)
     assert done.returncode == result.exit_code == 4
     assert result.num_requests == len(records) > 30
@@ -289,20 +271,9 @@ def test_R2_a_full_disk_keeps_what_was_measured(
     timetable: TimetableProcess, scenario: Path, tmp_path: Path
 ) -> None:
     """One message, the summary all the same, and every line of the workers' journals whole."""
-    folder, limit = tmp_path / "r", 30_000
-    code = (
-        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}));"
-        "from harness.cli import main; main()"
-    )
+    folder = tmp_path / "r"
     arguments = ("run", scenario, "--base-url", timetable.url, "--output", folder, "--workers", "2")
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = tokenpace(*arguments, code=FULL_AT_30_000_BYTES)
     assert done.returncode == 4, done.stderr
     assert "cannot be written" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
@@ -338,13 +309,7 @@ def test_no_such_number_of_workers(
     timetable: TimetableProcess, scenario: Path, tmp_path: Path, workers: str
 ) -> None:
     arguments = ("--base-url", timetable.url, "--output", tmp_path / "r", "--workers", workers)
-    done = subprocess.run(
-        [sys.executable, "-m", "harness", "run", scenario, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = tokenpace("run", scenario, *arguments)
     assert done.returncode == 2
     assert "give 1 to 256, or auto" in done.stderr
     assert not (tmp_path / "r").exists()
@@ -356,12 +321,7 @@ def test_R1_a_signal_while_workers_start_ends_the_run(
     """Nobody is waited for, nothing is left behind, and the folder says what it holds: nothing."""
     folder = tmp_path / "r"
     arguments = ("run", scenario, "--base-url", timetable.url, "--output", folder, "--workers", "2")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "harness", *map(str, arguments)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = start_tokenpace(*arguments)
     deadline = time.monotonic() + 60
     while not (workers := psutil.Process(process.pid).children()):
         assert process.poll() is None
