@@ -171,7 +171,7 @@ def measure(server: Served, slots: int, num_requests: int, tokenizer: Path) -> C
         scenario, output = Path(folder, "scenario.yaml"), Path(folder, "result")
         scenario.write_text(json.dumps(_scenario(slots, num_requests, tokenizer)))  # JSON is YAML
         command = [sys.executable, "-m", "harness", "run", str(scenario), "--base-url", server.url]
-        command += ["--model", server.model, "--output", str(output), "--quiet", "--report", "json"]
+        command += ["--model", server.model, "--output", str(output), "--quiet"]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S)
         try:
             result = json.loads((output / "result.json").read_bytes())

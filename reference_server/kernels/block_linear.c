@@ -8,11 +8,11 @@
  * Where the CPU has a matrix unit it takes over many rows, as they are, in bfloat16: two tiles are unpacked to bfloat16
  * into the cache, and all rows pass by. There a row depends on no other either.
  */
-#include <stdlib.h>
-
 #include "bfloat16.h"
+#include "kernels.h"
 #include "lanes.h"
 #include "matrix_unit.h"
+#include "scratch.h"
 
 #define BLOCK 32
 #define TILE 16
@@ -303,48 +303,43 @@ static void (*const MULTIPLY[])(const Job *, int64_t) = {multiply_nibbles, multi
 
 static int64_t padded(int64_t num_bytes) { return (num_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
-/* Memory that a thread keeps from call to call, or NULL. */
-static char *scratch_of(int64_t num_bytes) {
-    static _Thread_local char *scratch;
-    static _Thread_local int64_t size;
-    if (num_bytes > size) {
-        free(scratch);
-        scratch = aligned_alloc(ALIGNMENT, (size_t)padded(num_bytes));
-        size = scratch ? num_bytes : 0;
-    }
-    return scratch;
-}
-
 static int64_t share(int64_t count, int64_t part, int64_t num_parts) { return count * part / num_parts; }
 
-/* What one of so many threads does; returns 1 if it has no memory for that. */
-static int multiply_part(const Job *job, int64_t part, int64_t num_parts) {
-    int64_t num_tiles = (job->num_outputs + TILE - 1) / TILE, num_strips = (num_tiles + 1) / 2;
-    if (!job->use_unit) {
-        int64_t end = share(num_tiles, part + 1, num_parts);
-        for (int64_t tile = share(num_tiles, part, num_parts); tile < end; tile++) MULTIPLY[job->form](job, tile);
-        return 0;
+/* Tiles by lanes. Each thread quantizes the few rows for itself, which is quicker than to wait for another. */
+static int multiply_in_lanes(Job *job, const void *x, int64_t part, int64_t num_parts) {
+    int64_t num_tiles = (job->num_outputs + TILE - 1) / TILE, end = share(num_tiles, part + 1, num_parts);
+    if (job->form != PAIRS) {
+        int64_t count = job->num_rows * job->num_blocks, side = padded(count * 4);
+        char *scratch = scratch_of(count * BLOCK + 3 * side), *behind = scratch + count * BLOCK;
+        if (!scratch) return 1;
+        job->rows = (Rows){(int8_t *)scratch, (float *)behind, (float *)(behind + side), (int32_t *)(behind + 2 * side)};
+        quantize_rows(x, job);
     }
+    for (int64_t tile = share(num_tiles, part, num_parts); tile < end; tile++) MULTIPLY[job->form](job, tile);
+    return 0;
+}
+
+static int multiply_by_unit(const Job *job, int64_t part, int64_t num_parts) {
+    int64_t num_strips = (job->num_outputs + 2 * TILE - 1) / (2 * TILE), end = share(num_strips, part + 1, num_parts);
     uint32_t *pairs = (uint32_t *)scratch_of(job->num_blocks * 2 * TILE * TILE * 4);
     if (!pairs) return 1;
     unit_open(job->num_rows);
-    for (int64_t strip = share(num_strips, part, num_parts); strip < share(num_strips, part + 1, num_parts); strip++) {
-        multiply_strip(job, 2 * strip, pairs);
-    }
+    for (int64_t strip = share(num_strips, part, num_parts); strip < end; strip++) multiply_strip(job, 2 * strip, pairs);
     unit_close();
     return 0;
 }
 
-static int multiply_all(const Job *job, int num_threads) {
-    int failed = 0;
-    if (num_threads <= 1) return multiply_part(job, 0, 1);
-#pragma omp parallel for num_threads(num_threads) schedule(static) reduction(| : failed)
-    for (int part = 0; part < num_threads; part++) failed |= multiply_part(job, part, num_threads);
-    return failed;
-}
-
 static int prefers_unit(int64_t num_rows, enum form form) {
     return num_rows >= (form == PAIRS ? MIN_PAIR_ROWS : MIN_UNIT_ROWS) && unit_is_there();
+}
+
+/* What one of so many threads does of block_linear. */
+int block_linear_part(const void *x, const void *weight, const float *bias, void *output, int64_t num_rows,
+                      int64_t num_inputs, int64_t num_outputs, int form, int is_bfloat16, int allow_unit, int part,
+                      int num_parts) {
+    Job job = {x, weight, bias, output, is_bfloat16, num_rows, num_inputs / BLOCK, num_outputs, (enum form)form,
+               allow_unit && is_bfloat16 && prefers_unit(num_rows, (enum form)form), {0}};
+    return job.use_unit ? multiply_by_unit(&job, part, num_parts) : multiply_in_lanes(&job, x, part, num_parts);
 }
 
 /* Returns 0, or 1 if there is no memory to work in. x and output are float32, or bfloat16, which alone pairs and the
@@ -352,16 +347,14 @@ static int prefers_unit(int64_t num_rows, enum form form) {
 int block_linear(const void *x, const void *weight, const float *bias, void *output, int64_t num_rows,
                  int64_t num_inputs, int64_t num_outputs, int form, int is_bfloat16, int allow_unit,
                  int num_threads) {
-    Job job = {x, weight, bias, output, is_bfloat16, num_rows, num_inputs / BLOCK, num_outputs, (enum form)form,
-               allow_unit && is_bfloat16 && prefers_unit(num_rows, (enum form)form), {0}};
-    if (!job.use_unit && job.form != PAIRS) {
-        int64_t count = num_rows * job.num_blocks, side = padded(count * 4);
-        char *scratch = scratch_of(count * BLOCK + 3 * side), *behind = scratch + count * BLOCK;
-        if (!scratch) return 1;
-        job.rows = (Rows){(int8_t *)scratch, (float *)behind, (float *)(behind + side), (int32_t *)(behind + 2 * side)};
-        quantize_rows(x, &job);
+    int failed = 0;
+    if (num_threads < 1) num_threads = 1;
+#pragma omp parallel for num_threads(num_threads) schedule(static) reduction(| : failed) if (num_threads > 1)
+    for (int part = 0; part < num_threads; part++) {
+        failed |= block_linear_part(x, weight, bias, output, num_rows, num_inputs, num_outputs, form, is_bfloat16,
+                                    allow_unit, part, num_threads);
     }
-    return multiply_all(&job, num_threads);
+    return failed;
 }
 
 /* What the linear layers run on, or an empty text if this CPU can't run what was compiled. */

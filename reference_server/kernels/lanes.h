@@ -41,6 +41,20 @@ static inline floats load_bfloat16s(const uint16_t *p) {
 }
 static inline float sum_floats(floats v) { return _mm512_reduce_add_ps(v); }
 static inline floats add(floats a, floats b) { return _mm512_add_ps(a, b); }
+/* Lane i becomes the sum of v[i]. */
+static inline floats sums_of(const floats *v) {
+    floats four[4];
+    for (int i = 0; i < 4; i++) {
+        floats a = _mm512_add_ps(_mm512_unpacklo_ps(v[4 * i], v[4 * i + 1]), _mm512_unpackhi_ps(v[4 * i], v[4 * i + 1]));
+        floats b = _mm512_add_ps(_mm512_unpacklo_ps(v[4 * i + 2], v[4 * i + 3]),
+                                 _mm512_unpackhi_ps(v[4 * i + 2], v[4 * i + 3]));
+        __m512d x = _mm512_castps_pd(a), y = _mm512_castps_pd(b);
+        four[i] = _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(x, y)), _mm512_castpd_ps(_mm512_unpackhi_pd(x, y)));
+    }
+    floats c = _mm512_add_ps(_mm512_shuffle_f32x4(four[0], four[1], 0x88), _mm512_shuffle_f32x4(four[0], four[1], 0xdd));
+    floats d = _mm512_add_ps(_mm512_shuffle_f32x4(four[2], four[3], 0x88), _mm512_shuffle_f32x4(four[2], four[3], 0xdd));
+    return _mm512_add_ps(_mm512_shuffle_f32x4(c, d, 0x88), _mm512_shuffle_f32x4(c, d, 0xdd));
+}
 static inline floats subtract(floats a, floats b) { return _mm512_sub_ps(a, b); }
 static inline floats lesser(floats a, floats b) { return _mm512_min_ps(a, b); }
 static inline floats greater(floats a, floats b) { return _mm512_max_ps(a, b); }
@@ -111,6 +125,11 @@ static inline float sum_floats(floats v) {
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 static inline floats add(floats a, floats b) { return _mm256_add_ps(a, b); }
+static inline floats sums_of(const floats *v) {
+    floats a = _mm256_hadd_ps(_mm256_hadd_ps(v[0], v[1]), _mm256_hadd_ps(v[2], v[3]));
+    floats b = _mm256_hadd_ps(_mm256_hadd_ps(v[4], v[5]), _mm256_hadd_ps(v[6], v[7]));
+    return _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31));
+}
 static inline floats subtract(floats a, floats b) { return _mm256_sub_ps(a, b); }
 static inline floats lesser(floats a, floats b) { return _mm256_min_ps(a, b); }
 static inline floats greater(floats a, floats b) { return _mm256_max_ps(a, b); }
@@ -224,6 +243,11 @@ static inline float sum_floats(floats v) {
     float sum = 0;
     EACH sum += v.at[lane];
     return sum;
+}
+static inline floats sums_of(const floats *v) {
+    floats sums;
+    EACH sums.at[lane] = sum_floats(v[lane]);
+    return sums;
 }
 static inline floats add(floats a, floats b) {
     EACH a.at[lane] += b.at[lane];

@@ -8,10 +8,11 @@
  * Both products take pairs of bfloat16: two coordinates for scores, two keys for results. Weights are rounded to that.
  */
 #include <math.h>
-#include <stdlib.h>
 
+#include "kernels.h"
 #include "lanes.h"
 #include "matrix_unit.h"
+#include "scratch.h"
 
 #define ROWS 96
 #define KEYS 64
@@ -266,26 +267,33 @@ static void run_job(const Chunk *c, Work *w, int64_t job) {
     attend(c, w);
 }
 
+/* What one of so many threads does of paged_chunk. */
+int paged_chunk_part(const uint16_t *query, const uint16_t *pool, const int64_t *table, uint16_t *output,
+                     int64_t query_stride, int64_t num_queries, int64_t context, int64_t block_size,
+                     int64_t num_heads, int64_t num_kv_heads, int64_t dim, int allow_unit, int part, int num_parts) {
+    Chunk c = {query,      pool,      table,        output, query_stride, num_queries, context,
+               block_size, num_heads, num_kv_heads, dim,    allow_unit && unit_is_there()};
+    int64_t num_jobs = (num_queries * group_of(&c) + ROWS - 1) / ROWS * num_kv_heads;
+    Work w;
+    char *memory = scratch_of(lay_out(&w, NULL, dim) - (char *)NULL);
+    if (!memory) return 1;
+    lay_out(&w, memory, dim);
+    if (c.use_unit) unit_open(UNIT);
+    for (int64_t job = num_jobs - 1 - part; job >= 0; job -= num_parts) run_job(&c, &w, job);
+    if (c.use_unit) unit_close();
+    return 0;
+}
+
 /* dim must be a multiple of 32. Returns 0, or 1 if there is no memory to work in. */
 int paged_chunk(const uint16_t *query, const uint16_t *pool, const int64_t *table, uint16_t *output,
                 int64_t query_stride, int64_t num_queries, int64_t context, int64_t block_size, int64_t num_heads,
                 int64_t num_kv_heads, int64_t dim, int allow_unit, int num_threads) {
-    Chunk c = {query,      pool,      table,        output, query_stride, num_queries, context,
-               block_size, num_heads, num_kv_heads, dim,    allow_unit && unit_is_there()};
-    int64_t num_jobs = (num_queries * group_of(&c) + ROWS - 1) / ROWS * num_kv_heads;
-    Work layout;
-    int64_t size = lay_out(&layout, (char *)0, dim) - (char *)0;
+    int failed = 0;
     if (num_threads < 1) num_threads = 1;
-    char *memory = aligned_alloc(LINE, (size_t)(size * num_threads));
-    if (!memory) return 1;
-#pragma omp parallel for num_threads(num_threads) schedule(static) if (num_threads > 1)
-    for (int thread = 0; thread < num_threads; thread++) {
-        Work w;
-        lay_out(&w, memory + size * thread, dim);
-        if (c.use_unit) unit_open(UNIT);
-        for (int64_t job = num_jobs - 1 - thread; job >= 0; job -= num_threads) run_job(&c, &w, job);
-        if (c.use_unit) unit_close();
+#pragma omp parallel for num_threads(num_threads) schedule(static) reduction(| : failed) if (num_threads > 1)
+    for (int part = 0; part < num_threads; part++) {
+        failed |= paged_chunk_part(query, pool, table, output, query_stride, num_queries, context, block_size,
+                                   num_heads, num_kv_heads, dim, allow_unit, part, num_threads);
     }
-    free(memory);
-    return 0;
+    return failed;
 }

@@ -1,10 +1,13 @@
 /* Attention of one new token per sequence over keys and values in blocks, in bfloat16. The twin: paged_decode.py. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "exponential.h"
+#include "kernels.h"
 #include "lanes.h"
+#include "scratch.h"
 
+#define MAX_HEADS 4
+#define COLUMNS 2 /* vectors of coordinates that are summed at once */
 #define PARTS 16 /* partial sums, so that the compiler may use vectors without changing the order of additions */
 
 typedef struct {
@@ -28,23 +31,39 @@ static int64_t tokens_in_block(const Attention *a, int64_t sequence, int64_t fir
     return left < a->block_size ? left : a->block_size;
 }
 
-/* Scores of the context for one query, which is scaled already. */
-static void score(const Attention *a, int64_t sequence, int64_t kv_head, const float *query, float *scores) {
-    const int64_t stride = token_stride(a), dim = a->dim;
-    for (int64_t first = 0, index = 0; first < a->contexts[sequence]; first += a->block_size, index++) {
-        const uint16_t *key = stored_block(a, sequence, index) + kv_head * dim;
-        int64_t count = tokens_in_block(a, sequence, first);
-        for (int64_t token = 0; token < count; token++, key += stride) {
-            floats parts = all_floats(0.0f);
-            for (int64_t i = 0; i < dim; i += LANES) {
-                parts = multiply_add(load_floats(query + i), load_bfloat16s(key + i), parts);
+static const uint16_t *stored_token(const Attention *a, int64_t sequence, int64_t position) {
+    return stored_block(a, sequence, position / a->block_size) + position % a->block_size * token_stride(a);
+}
+
+/* Scores of the context for the query heads of a key head: LANES keys at a time, each by a vector of partial sums. */
+static void score(const Attention *a, int64_t sequence, int64_t kv_head, float *scores, int64_t stride) {
+    const int64_t dim = a->dim, context = a->contexts[sequence], group = a->num_heads / a->num_kv_heads;
+    const uint16_t *queries = a->query + sequence * a->query_stride + kv_head * group * dim;
+    const floats scale = all_floats(1.0f / sqrtf((float)dim));
+    for (int64_t first = 0; first < context; first += LANES) {
+        const uint16_t *keys[LANES];
+        for (int64_t i = 0; i < LANES; i++) { /* behind the end the last one again: nobody reads that score */
+            int64_t position = first + i < context ? first + i : context - 1;
+            keys[i] = stored_token(a, sequence, position) + kv_head * dim;
+        }
+        for (int64_t head = 0; head < group; head++) {
+            const uint16_t *query = queries + head * dim;
+            floats parts[LANES];
+#pragma GCC unroll 16
+            for (int i = 0; i < LANES; i++) parts[i] = all_floats(0.0f);
+            for (int64_t d = 0; d < dim; d += 2 * LANES) {
+                ints pairs = load_pairs((const uint32_t *)(query + d));
+#pragma GCC unroll 16
+                for (int i = 0; i < LANES; i++) {
+                    parts[i] = dot_pairs(parts[i], load_pairs((const uint32_t *)(keys[i] + d)), pairs);
+                }
             }
-            scores[first + token] = sum_floats(parts);
+            store_floats(scores + head * stride + first, multiply(sums_of(parts), scale));
         }
     }
 }
 
-static float largest_of(const float *scores, int64_t count) {
+static float largest_score(const float *scores, int64_t count) {
     float parts[PARTS], largest;
     int64_t whole = count / PARTS * PARTS;
     for (int part = 0; part < PARTS; part++) parts[part] = scores[0];
@@ -61,7 +80,7 @@ static float largest_of(const float *scores, int64_t count) {
 
 /* Scores become weights that are not divided by their sum yet; returns the sum. */
 static float exponentiate(float *scores, int64_t count) {
-    float largest = largest_of(scores, count), parts[PARTS] = {0}, total = 0;
+    float largest = largest_score(scores, count), parts[PARTS] = {0}, total = 0;
     int64_t whole = count / PARTS * PARTS;
     for (int64_t i = 0; i < count; i++) scores[i] = exponential(scores[i] - largest);
     for (int64_t i = 0; i < whole; i += PARTS) {
@@ -72,64 +91,98 @@ static float exponentiate(float *scores, int64_t count) {
     return total;
 }
 
-/* `columns` numbers of the weighted sum of values; a constant wherever it is inlined. */
+/* A vector of coordinates of the weighted sums of values; `heads` is a constant wherever it is inlined. */
 static inline __attribute__((always_inline)) void weigh(const Attention *a, int64_t sequence, int64_t column,
-                                                        const float *weights, float *sum, const int columns) {
-    floats sums[64 / LANES];
-#pragma GCC unroll 8
-    for (int i = 0; i < columns / LANES; i++) sums[i] = all_floats(0.0f);
-    const int64_t stride = token_stride(a);
+                                                        const float *weights, int64_t stride, float *output,
+                                                        const int heads) {
+    floats sums[MAX_HEADS][COLUMNS];
+#pragma GCC unroll 4
+    for (int head = 0; head < heads; head++) {
+#pragma GCC unroll 2
+        for (int i = 0; i < COLUMNS; i++) sums[head][i] = all_floats(0.0f);
+    }
+    const int64_t to_next = token_stride(a);
     for (int64_t first = 0, index = 0; first < a->contexts[sequence]; first += a->block_size, index++) {
         const uint16_t *value = stored_block(a, sequence, index) + a->num_kv_heads * a->dim + column;
         int64_t count = tokens_in_block(a, sequence, first);
-        for (int64_t token = 0; token < count; token++, value += stride) {
-            floats weight = all_floats(weights[first + token]);
-#pragma GCC unroll 8
-            for (int i = 0; i < columns / LANES; i++) {
-                sums[i] = multiply_add(load_bfloat16s(value + i * LANES), weight, sums[i]);
+        for (int64_t token = 0; token < count; token++, value += to_next) {
+            floats values[COLUMNS];
+#pragma GCC unroll 2
+            for (int i = 0; i < COLUMNS; i++) values[i] = load_bfloat16s(value + i * LANES);
+#pragma GCC unroll 4
+            for (int head = 0; head < heads; head++) {
+                floats weight = all_floats(weights[head * stride + first + token]);
+#pragma GCC unroll 2
+                for (int i = 0; i < COLUMNS; i++) sums[head][i] = multiply_add(values[i], weight, sums[head][i]);
             }
         }
     }
-#pragma GCC unroll 8
-    for (int i = 0; i < columns / LANES; i++) store_floats(sum + i * LANES, sums[i]);
+#pragma GCC unroll 4
+    for (int head = 0; head < heads; head++) {
+#pragma GCC unroll 2
+        for (int i = 0; i < COLUMNS; i++) store_floats(output + head * a->dim + i * LANES, sums[head][i]);
+    }
 }
 
-/* One query head of one sequence. scratch: [dim] the query, [context] scores. */
-static void attend_head(const Attention *a, int64_t sequence, int64_t head, float *scratch) {
-    int64_t kv_head = head / (a->num_heads / a->num_kv_heads), dim = a->dim, first = 0;
-    const uint16_t *query = a->query + sequence * a->query_stride + head * dim;
-    uint16_t *output = a->output + (sequence * a->num_heads + head) * dim;
-    float *scores = scratch + dim, scale = 1.0f / sqrtf((float)dim);
-    for (int64_t i = 0; i < dim; i++) scratch[i] = from_bfloat16(query[i]) * scale;
-    score(a, sequence, kv_head, scratch, scores);
-    float inverse = 1.0f / exponentiate(scores, a->contexts[sequence]);
-    for (; first + 64 <= dim; first += 64) weigh(a, sequence, kv_head * dim + first, scores, scratch + first, 64);
-    for (; first < dim; first += 16) weigh(a, sequence, kv_head * dim + first, scores, scratch + first, 16);
-    for (int64_t i = 0; i < dim; i++) output[i] = to_bfloat16(scratch[i] * inverse);
+static void weigh_heads(const Attention *a, int64_t sequence, int64_t column, const float *weights, int64_t stride,
+                        float *output, int64_t heads) {
+    switch (heads) {
+    case 1: weigh(a, sequence, column, weights, stride, output, 1); break;
+    case 2: weigh(a, sequence, column, weights, stride, output, 2); break;
+    case 3: weigh(a, sequence, column, weights, stride, output, 3); break;
+    default: weigh(a, sequence, column, weights, stride, output, MAX_HEADS);
+    }
 }
 
-/* dim must be a multiple of 16. Returns 0, or 1 if there is no memory for the scores. */
+static int64_t padded_context(const Attention *a, int64_t sequence) {
+    return (a->contexts[sequence] + PARTS - 1) / PARTS * PARTS;
+}
+
+/* The query heads of one key head of one sequence. scratch: [group, padded context] scores, [group, dim] results. */
+static void attend_group(const Attention *a, int64_t sequence, int64_t kv_head, float *scratch) {
+    const int64_t group = a->num_heads / a->num_kv_heads, dim = a->dim, stride = padded_context(a, sequence);
+    float *results = scratch + group * stride;
+    uint16_t *output = a->output + (sequence * a->num_heads + kv_head * group) * dim;
+    score(a, sequence, kv_head, scratch, stride);
+    for (int64_t head = 0; head < group; head++) {
+        float *weights = scratch + head * stride, inverse = 1.0f / exponentiate(weights, a->contexts[sequence]);
+        for (int64_t i = 0; i < a->contexts[sequence]; i++) weights[i] *= inverse;
+    }
+    for (int64_t first = 0; first < group; first += MAX_HEADS) {
+        int64_t heads = group - first < MAX_HEADS ? group - first : MAX_HEADS;
+        for (int64_t i = 0; i < dim; i += COLUMNS * LANES) {
+            weigh_heads(a, sequence, kv_head * dim + i, scratch + first * stride, stride, results + first * dim + i, heads);
+        }
+    }
+    for (int64_t i = 0; i < group * dim; i++) output[i] = to_bfloat16(results[i]);
+}
+
+/* What one of so many threads does of paged_decode. */
+int paged_decode_part(const uint16_t *query, const uint16_t *pool, const int64_t *tables, const int64_t *contexts,
+                      uint16_t *output, int64_t query_stride, int64_t num_sequences, int64_t table_width,
+                      int64_t block_size, int64_t num_heads, int64_t num_kv_heads, int64_t dim, int part,
+                      int num_parts) {
+    Attention a = {query,       pool,       tables,    contexts,     output, query_stride, num_sequences,
+                   table_width, block_size, num_heads, num_kv_heads, dim};
+    for (int64_t job = part; job < num_sequences * num_kv_heads; job += num_parts) {
+        int64_t sequence = job / num_kv_heads, size = num_heads / num_kv_heads * (dim + padded_context(&a, sequence));
+        float *scratch = (float *)scratch_of(size * (int64_t)sizeof *scratch);
+        if (!scratch) return 1;
+        attend_group(&a, sequence, job % num_kv_heads, scratch);
+    }
+    return 0;
+}
+
+/* dim must be a multiple of 32. Returns 0, or 1 if there is no memory for the scores. */
 int paged_decode(const uint16_t *query, const uint16_t *pool, const int64_t *tables, const int64_t *contexts,
                  uint16_t *output, int64_t query_stride, int64_t num_sequences, int64_t table_width,
                  int64_t block_size, int64_t num_heads, int64_t num_kv_heads, int64_t dim, int num_threads) {
-    Attention a = {query,       pool,       tables,    contexts,     output, query_stride, num_sequences,
-                   table_width, block_size, num_heads, num_kv_heads, dim};
-    int64_t num_jobs = num_sequences * num_heads, longest = 0;
-    for (int64_t i = 0; i < num_sequences; i++) longest = contexts[i] > longest ? contexts[i] : longest;
-    int64_t stride = dim + longest;
+    int failed = 0;
     if (num_threads < 1) num_threads = 1;
-    float *scratch = malloc((size_t)(stride * num_threads) * sizeof *scratch);
-    if (!scratch) return 1;
-    if (num_threads > 1) {
-#pragma omp parallel for num_threads(num_threads) schedule(static)
-        for (int thread = 0; thread < num_threads; thread++) {
-            for (int64_t job = thread; job < num_jobs; job += num_threads) {
-                attend_head(&a, job / num_heads, job % num_heads, scratch + thread * stride);
-            }
-        }
-    } else {
-        for (int64_t job = 0; job < num_jobs; job++) attend_head(&a, job / num_heads, job % num_heads, scratch);
+#pragma omp parallel for num_threads(num_threads) schedule(static) reduction(| : failed) if (num_threads > 1)
+    for (int part = 0; part < num_threads; part++) {
+        failed |= paged_decode_part(query, pool, tables, contexts, output, query_stride, num_sequences, table_width,
+                                    block_size, num_heads, num_kv_heads, dim, part, num_threads);
     }
-    free(scratch);
-    return 0;
+    return failed;
 }

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     import ctypes
 
 ARGUMENTS = (POINTER, POINTER, POINTER, POINTER, POINTER, SIZE, SIZE, SIZE, SIZE, SIZE, SIZE, SIZE, INT)
-_LANES = 16
+_DIM_UNIT = 32
 
 
 def decode_functions(pool: Tensor) -> ctypes.CDLL | None:
     """The C functions, if they can attend to ``pool [blocks, block_size, 2, Hkv, D]``."""
-    return kernel(pool) if pool.shape[-1] % _LANES == 0 else None
+    return kernel(pool) if pool.shape[-1] % _DIM_UNIT == 0 else None
 
 
 def paged_decode(
@@ -62,8 +62,8 @@ def paged_decode_twin(query: Tensor, pool: Tensor, tables: Tensor, contexts: Ten
 def agrees(functions: ctypes.CDLL) -> bool:
     """Whether C and torch agree on two sequences, one of which ends within a block."""
     generator = torch.Generator().manual_seed(0)
-    query = torch.randn(2, 4, _LANES, generator=generator).bfloat16()
-    pool = torch.randn(6, 4, 2, 2, _LANES, generator=generator).bfloat16()
+    query = torch.randn(2, 4, _DIM_UNIT, generator=generator).bfloat16()
+    pool = torch.randn(6, 4, 2, 2, _DIM_UNIT, generator=generator).bfloat16()
     tables, contexts = torch.tensor([[3, 1, 0], [2, 5, 4]]), torch.tensor([7, 12])
     found = paged_decode(functions, query, pool, tables, contexts)
     return agree(found, paged_decode_twin(query, pool, tables, contexts))

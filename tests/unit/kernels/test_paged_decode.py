@@ -32,7 +32,7 @@ def scattered(num_kv_heads: int, dim: int) -> tuple[torch.Tensor, torch.Tensor, 
 
 
 @pytest.mark.parametrize(("num_heads", "num_kv_heads"), [(9, 3), (4, 4), (4, 1)])
-@pytest.mark.parametrize("dim", [16, 64, 80, 128])
+@pytest.mark.parametrize("dim", [32, 64, 96, 128])
 @pytest.mark.parametrize("num_threads", [1, 2])
 def test_every_sequence_sees_its_own_tokens_and_no_others(
     functions: ctypes.CDLL, num_heads: int, num_kv_heads: int, dim: int, num_threads: int
@@ -58,20 +58,20 @@ def test_a_sequence_does_not_depend_on_its_neighbours(functions: ctypes.CDLL) ->
 
 
 def test_large_scores_neither_overflow_nor_vanish(functions: ctypes.CDLL) -> None:
-    pool, tables, contexts = scattered(1, 16)
-    query = 300 * random(len(CONTEXTS), 1, 16).bfloat16()
+    pool, tables, contexts = scattered(1, 32)
+    query = 300 * random(len(CONTEXTS), 1, 32).bfloat16()
     exact = paged_decode_twin(query.double(), pool.double(), tables, contexts)
     found = paged_decode(functions, query, pool, tables, contexts)
     torch.testing.assert_close(found.double(), exact, rtol=0.02, atol=0.02)
 
 
-@pytest.mark.parametrize(("dim", "dtype"), [(24, torch.bfloat16), (64, torch.float32)])
+@pytest.mark.parametrize(("dim", "dtype"), [(48, torch.bfloat16), (64, torch.float32)])
 def test_other_pools_are_left_to_torch(dim: int, dtype: torch.dtype) -> None:
     assert decode_functions(torch.zeros(2, BLOCK_SIZE, 2, 1, dim, dtype=dtype)) is None
 
 
 def test_heads_that_lie_apart_are_read_right(functions: ctypes.CDLL) -> None:
-    pool, tables, contexts = scattered(2, 16)
-    apart = random(len(CONTEXTS), 4, 32).bfloat16()[..., :16]
+    pool, tables, contexts = scattered(2, 32)
+    apart = random(len(CONTEXTS), 4, 64).bfloat16()[..., :32]
     found = paged_decode(functions, apart, pool, tables, contexts)
     assert torch.equal(found, paged_decode(functions, apart.contiguous(), pool, tables, contexts))
