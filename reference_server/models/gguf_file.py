@@ -43,6 +43,14 @@ class GGUFTensor:
     data: npt.NDArray[np.uint8]
 
 
+def is_gguf(path: Path) -> bool:
+    """Whether there is a file that begins as GGUF does."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
 class GGUFFile:
     """An opened GGUF file.
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from reference_server.models.checkpoint import Checkpoint, StoredTensor
 from reference_server.models.config import ModelConfig
 from reference_server.models.errors import CheckpointError, UnsupportedModelError
-from reference_server.models.gguf_file import MAGIC, GGUFFile, GGUFTensor
+from reference_server.models.gguf_file import GGUFFile, GGUFTensor, is_gguf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,10 +45,7 @@ _ROPE_FACTORS = "rope_freqs.weight"
 def accepts(model: str) -> bool:
     """A file that begins as GGUF does, or whose name says so."""
     path = Path(model)
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC or path.suffix == ".gguf"
+    return is_gguf(path) or (path.is_file() and path.suffix == ".gguf")
 
 
 def load(model: str, seed: int) -> Checkpoint:  # noqa: ARG001  # the contract of a loader

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import tokenizers
 from tokenizers import AddedToken, decoders, models, normalizers
 
-from reference_server.models.gguf_file import MAGIC, GGUFFile
+from reference_server.models.gguf_file import GGUFFile, is_gguf
 from reference_server.text.chat_template import ChatTemplate
 from reference_server.text.errors import TokenizerError
 from reference_server.text.library_tokenizer import LibraryTokenizer
@@ -26,11 +26,7 @@ _SPECIAL_NAMES = {"bos": "bos_token", "eos": "eos_token", "unknown": "unk_token"
 
 def accepts(model: str) -> bool:
     """A file that begins as GGUF does."""
-    path = Path(model)
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+    return is_gguf(Path(model))
 
 
 def load(model: str) -> TextSide:
