@@ -73,8 +73,13 @@ class ServerConfig(BaseModel):
         None, description="How linear layers hold weights; left out, the file decides."
     )
     attention_backend: str = Field(
-        "paged", description="How attention is computed; dense is the slow specification."
+        "auto",
+        description=(
+            "How attention is computed: auto takes triton on a GPU and paged elsewhere; "
+            "dense is the slow specification."
+        ),
     )
+    enforce_eager: bool = Field(False, description="Record no CUDA graphs: every step runs eagerly.")
     block_size: int | None = Field(
         None, ge=1, description="Tokens of a KV block; left out, the device decides."
     )
@@ -146,7 +151,7 @@ class ServerConfig(BaseModel):
     @field_validator("attention_backend")
     @classmethod
     def _check_attention_backend(cls, value: str) -> str:
-        return _one_of(value, _extensions("attention"))
+        return _one_of(value, ["auto", *_extensions("attention")])
 
     @property
     def model_names(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ _NO_TLS = "put a proxy in front for TLS"
 _OWN_TOKENIZER = "the tokenizer of the model's own file or folder is used"
 _LOCAL_FILES = "give the path of local files; nothing is fetched from a hub"
 _TEXT_ONLY = "text in, text out"
-_RUNS_EAGER = "every step runs eagerly"
+_OWN_KERNELS = "nothing is compiled but the kernels; enforce_eager says whether a GPU records graphs"
 
 NOT_BUILT: dict[str, str] = {
     "allowed_headers": "no cross-origin headers are sent",
@@ -21,14 +21,13 @@ NOT_BUILT: dict[str, str] = {
     "async_scheduling": "a step is scheduled when the one before it is done",
     "batching": "batching is continuous",
     "chat_template": "the model's own template is used",
-    "compilation_config": _RUNS_EAGER,
+    "compilation_config": _OWN_KERNELS,
     "cpu_offload_gb": "all weights lie on the device",
     "data_parallel_size": _ONE_DEVICE,
     "download_dir": _LOCAL_FILES,
     "enable_auto_tool_choice": _NO_TOOLS,
     "enable_expert_parallel": _ONE_DEVICE,
     "enable_lora": _NO_LORA,
-    "enforce_eager": _RUNS_EAGER,
     "generation_config": "sampling values that a request leaves out are those of the OpenAI API",
     "hf_overrides": "the model's own configuration is used",
     "hf_token": _LOCAL_FILES,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 import hypothesis
@@ -13,6 +16,10 @@ from harness.record import Outcome, Record, TokenSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# Triton reads it when it is imported: kernels are interpreted, except where tests of the GPU are asked for.
+_ASKS_FOR_GPU = any(option == "-m" and "gpu" in marks.split()[:1] for option, marks in pairwise(sys.argv))
+os.environ.setdefault("TRITON_INTERPRET", "0" if _ASKS_FOR_GPU else "1")
 
 MS = 1_000_000
 

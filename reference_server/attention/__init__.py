@@ -61,6 +61,25 @@ class KVLayout:
         return self.num_layers * self.block_size * per_token
 
 
+class RotatingAttend(abc.ABC):
+    """An ``Attend`` that can also rotate queries and keys, on their way into the pool."""
+
+    @abc.abstractmethod
+    def __call__(self, layer: int, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """As :data:`Attend`."""
+
+    @abc.abstractmethod
+    def rotate_and_attend(self, layer: int, qkv: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        """Rotate the queries and keys of ``qkv``, then as :data:`Attend`.
+
+        Args:
+            layer: Which.
+            qkv: ``[T, H + 2 Hkv, D]``: query heads, key heads, value heads; may be changed.
+            cos: ``[T, 1, D]``.
+            sin: Signed: negative for the first half. ``[T, 1, D]``, as far apart as the cosines.
+        """
+
+
 class AttentionBackend(abc.ABC):
     """What a backend must do. Constructed from a :class:`KVLayout`, it allocates the pool."""
 
@@ -76,15 +95,36 @@ class AttentionBackend(abc.ABC):
         """
 
 
+class GraphableBackend(AttentionBackend):
+    """A backend whose decoding can be recorded in a CUDA graph."""
+
+    @abc.abstractmethod
+    def plan_decode(
+        self, slots: Tensor, contexts: Tensor, block_tables: Tensor, table_width: Tensor
+    ) -> RotatingAttend:
+        """Plan a step of one token per sequence from memory of the device, which is read anew each time.
+
+        Args:
+            slots: int32 ``[B]``, where each key and value goes: block x block_size + offset.
+            contexts: int32 ``[B]``, tokens of each sequence after the step, at least 1.
+            block_tables: int32; those of all sequences one after the other.
+            table_width: int32 ``[1]``, blocks from one table to the next.
+        """
+
+
 def attention_backend(name: str) -> type[AttentionBackend]:
     """The backend of a name.
 
     Raises:
-        UnsupportedBackendError: There is none.
+        UnsupportedBackendError: There is none, or it needs a library that is not installed.
     """
     package = sys.modules[__name__]
     try:
         return load_extension(package, name).BACKEND  # type: ignore[no-any-return]  # found by name: untyped
+    except ModuleNotFoundError as error:
+        raise UnsupportedBackendError(
+            f"attention backend {name!r} needs {error.name}, which is not installed"
+        ) from None
     except KeyError:
         known = ", ".join(extension_names(package))
         raise UnsupportedBackendError(f"attention backend {name!r} is not built; there are {known}") from None

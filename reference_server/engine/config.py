@@ -28,7 +28,8 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
         cpu_kvcache_space: GiB for KV blocks on a CPU; None chooses.
         num_gpu_blocks_override: Number of KV blocks, whatever the memory; for tests and experiments.
         cpu_threads: Threads for computation on a CPU; None leaves a core to the HTTP side.
-        attention_backend: ``paged``, or ``dense``, the slow specification.
+        attention_backend: ``auto`` (by device), ``paged``, ``triton``, or ``dense``, the slow specification.
+        enforce_eager: Record no CUDA graphs (CUDA only).
         seed: For random weights.
     """
 
@@ -48,5 +49,6 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     cpu_kvcache_space: float | None = None
     num_gpu_blocks_override: int | None = None
     cpu_threads: int | None = None
-    attention_backend: str = "paged"
+    attention_backend: str = "auto"
+    enforce_eager: bool = False
     seed: int = 0

@@ -8,6 +8,7 @@ import torch
 
 from reference_server.engine.errors import EngineConfigError
 from reference_server.engine.threads import default_cpu_threads
+from reference_server.kernels.gpu_kernels import gpu_kernels
 from reference_server.kernels.library import kernel_library
 from reference_server.models.linear import can_prepack
 
@@ -52,16 +53,38 @@ def resolve_dtype(config: EngineConfig, device: torch.device) -> torch.dtype:
 
 def device_notes(config: EngineConfig, device: torch.device, dtype: torch.dtype) -> list[str]:
     """What to tell the user once: settings that don't apply on this device, kernels that can't be had."""
-    if device.type != "cpu":
-        return []
+    return _cpu_notes(config, dtype) if device.type == "cpu" else _cuda_notes(config)
+
+
+def _cpu_notes(config: EngineConfig, dtype: torch.dtype) -> list[str]:
     notes = []
     if config.dtype == "float16":
         notes.append("dtype float16 is slow on a CPU: computing in bfloat16")
     if config.gpu_memory_utilization is not None:
         notes.append("gpu_memory_utilization does not apply on a CPU: cpu_kvcache_space sizes the KV pool")
+    if config.enforce_eager:
+        notes.append("enforce_eager does not apply on a CPU: every step runs eagerly there")
     if dtype is torch.bfloat16 and (note := kernel_library().note):
         notes.append(note)
     return notes
+
+
+def _cuda_notes(config: EngineConfig) -> list[str]:
+    notes = []
+    if config.cpu_kvcache_space is not None:
+        notes.append("cpu_kvcache_space does not apply on a GPU: gpu_memory_utilization sizes the KV pool")
+    if config.cpu_threads is not None:
+        notes.append("cpu_threads does not apply on a GPU")
+    if note := gpu_kernels().note:
+        notes.append(note)
+    return notes
+
+
+def resolve_attention_backend(config: EngineConfig, device: torch.device) -> str:
+    """The backend's name; ``auto`` is ``triton`` on a CUDA device where its kernels serve, else ``paged``."""
+    if config.attention_backend != "auto":
+        return config.attention_backend
+    return "triton" if device.type == "cuda" and gpu_kernels().serve else "paged"
 
 
 def set_threads(config: EngineConfig, device: torch.device) -> None:

@@ -9,11 +9,14 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from reference_server.engine.batch import make_batch
 from reference_server.engine.block_manager import BlockManager
+from reference_server.engine.computing import Computing, StepByStep
+from reference_server.engine.device_sampler import DeviceSampler
 from reference_server.engine.errors import InvalidRequestError, RequestTooLargeError
+from reference_server.engine.graph_runner import GraphRunner
 from reference_server.engine.loading import LoadedModel, load_model
 from reference_server.engine.request import EngineInfo, EngineOutput, EngineRequest, EngineStats
+from reference_server.engine.run_ahead import RunAhead
 from reference_server.engine.sampler import SampledToken, Sampler
 from reference_server.engine.scheduler import Scheduler, SchedulerConfig
 from reference_server.engine.sequence import Sequence
@@ -46,8 +49,6 @@ class Engine:
 
     def __init__(self, config: EngineConfig, loaded: LoadedModel) -> None:
         self.info: EngineInfo = loaded.info
-        self._runner = loaded.runner
-        self._sampler = Sampler(loaded.info.eos_token_ids)
         self._scheduler = Scheduler(
             SchedulerConfig(
                 max_num_seqs=config.max_num_seqs,
@@ -64,6 +65,7 @@ class Engine:
                 enable_prefix_caching=config.enable_prefix_caching,
             ),
         )
+        self._computing = _make_computing(loaded, self._scheduler.blocks)
         self._sequences: dict[str, Sequence] = {}
         self._counters = dict.fromkeys(
             ("num_steps", "prompt_tokens", "prompt_tokens_cached", "generation_tokens"), 0
@@ -123,12 +125,10 @@ class Engine:
         scheduled = self._scheduler.schedule()
         if not scheduled:
             return []
-        batch = make_batch(scheduled, self.info.block_size)
-        logits = self._runner.run(batch)
-        sampled = self._sampler.sample(logits, batch.sampling_sequences)
+        sampled = self._computing.compute(scheduled)
         self._last_step_ns = time.monotonic_ns()
         self._scheduler.observe(scheduled, self._last_step_ns - begin_ns)
-        return self._postprocess(scheduled, dict(zip(batch.sampling_sequences, sampled, strict=True)))
+        return self._postprocess(scheduled, sampled)
 
     def check_invariants(self) -> None:
         """Raise ``AssertionError`` if the state contradicts itself. For tests; call between steps."""
@@ -192,6 +192,15 @@ class Engine:
             raise InvalidRequestError(
                 f"{name} holds token id {unknown[0]}; the vocabulary has 0 to {self.info.vocab_size - 1}"
             )
+
+
+def _make_computing(loaded: LoadedModel, blocks: BlockManager) -> Computing:
+    """On a CUDA device with an overlap of steps where the runner can, on a CPU without."""
+    info, runner = loaded.info, loaded.runner
+    if isinstance(runner, GraphRunner):
+        return RunAhead(runner, DeviceSampler(info.eos_token_ids), blocks, info.max_model_len)
+    sampler = DeviceSampler if info.device == "cuda" else Sampler
+    return StepByStep(runner, sampler(info.eos_token_ids), info.block_size)
 
 
 def _output(

@@ -26,18 +26,21 @@ def resolve_block_size(config: EngineConfig, device: torch.device) -> int:
     return config.block_size or _DEFAULT_BLOCK_SIZE[device.type]
 
 
-def resolve_num_blocks(config: EngineConfig, device: torch.device, block_bytes: int, max_blocks: int) -> int:
+def resolve_num_blocks(
+    config: EngineConfig, device: torch.device, block_bytes: int, max_blocks: int, reserve: int = 0
+) -> int:
     """Blocks of the pool, by memory.
 
     At most ``max_blocks``, which all sequences at full length would fill; but a size that was asked for is
-    given whole, because what sequences don't need is prefix cache.
+    given whole, because what sequences don't need is prefix cache. ``reserve`` bytes are left for what a step
+    computes.
 
     Raises:
         EngineConfigError: Not even one block fits.
     """
     if config.num_gpu_blocks_override is not None:
         return config.num_gpu_blocks_override
-    num_blocks = _pool_bytes(config, device) // block_bytes
+    num_blocks = (_pool_bytes(config, device) - reserve) // block_bytes
     if not (config.enable_prefix_caching and _was_asked_for(config, device)):
         num_blocks = min(num_blocks, max_blocks)
     if num_blocks < 1:
@@ -55,6 +58,7 @@ def _was_asked_for(config: EngineConfig, device: torch.device) -> bool:
 
 def _pool_bytes(config: EngineConfig, device: torch.device) -> int:
     if device.type == "cuda":
+        torch.cuda.empty_cache()  # what loading used is free memory again
         free, total = torch.cuda.mem_get_info(device)
         return int(free - total * (1 - (config.gpu_memory_utilization or _DEFAULT_UTILIZATION)))
     if config.cpu_kvcache_space is not None:

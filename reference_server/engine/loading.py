@@ -6,11 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reference_server.attention import KVLayout, attention_backend
-from reference_server.engine.device import device_notes, resolve_device, resolve_dtype, set_threads
+from reference_server.engine.activation_size import activation_bytes
+from reference_server.engine.device import (
+    device_notes,
+    resolve_attention_backend,
+    resolve_device,
+    resolve_dtype,
+    set_threads,
+)
 from reference_server.engine.errors import EngineConfigError
 from reference_server.engine.kv_size import resolve_block_size, resolve_num_blocks
+from reference_server.engine.make_runner import make_runner
 from reference_server.engine.request import EngineInfo
-from reference_server.engine.runner import ModelRunner
 from reference_server.models.build import build_model
 from reference_server.models.loaders import load_checkpoint
 from reference_server.quantization import quantization_scheme
@@ -19,6 +26,7 @@ if TYPE_CHECKING:
     import torch
 
     from reference_server.engine.config import EngineConfig
+    from reference_server.engine.make_runner import Runner
     from reference_server.models.checkpoint import Checkpoint
 
 _LIMITS = (
@@ -35,7 +43,7 @@ _LIMITS = (
 class LoadedModel:
     """What an engine needs of a model."""
 
-    runner: ModelRunner
+    runner: Runner
     info: EngineInfo
 
 
@@ -47,12 +55,16 @@ def load_model(config: EngineConfig) -> LoadedModel:
         ModelError: The model can't be loaded.
         UnsupportedQuantizationError, UnsupportedBackendError: A name is not built.
     """
+    return assemble_model(config, load_checkpoint(config.model, config.seed))
+
+
+def assemble_model(config: EngineConfig, checkpoint: Checkpoint) -> LoadedModel:
+    """As :func:`load_model`, from a checkpoint that is open already."""
     _check_limits(config)
     device = resolve_device(config)
     set_threads(config, device)
     dtype = resolve_dtype(config, device)
-    backend = attention_backend(config.attention_backend)
-    checkpoint = load_checkpoint(config.model, config.seed)
+    backend = attention_backend(resolve_attention_backend(config, device))
     scheme = quantization_scheme(config.quantization or checkpoint.quantization)
     scheme.check(checkpoint)
     model_len = checkpoint.config.max_model_len
@@ -75,7 +87,10 @@ def load_model(config: EngineConfig) -> LoadedModel:
         scheduling_policy=config.scheduling_policy,
         notes=(*device_notes(config, device, dtype), *notes),
     )
-    return LoadedModel(runner=ModelRunner(model, backend(layout), device), info=info)
+    runner = make_runner(
+        config, model, backend(layout), device, max_len=max_len, block_size=layout.block_size
+    )
+    return LoadedModel(runner=runner, info=info)
 
 
 def _check_limits(config: EngineConfig) -> None:
@@ -115,7 +130,8 @@ def _layout(
 
     blocks_per_sequence = -(-(config.max_model_len or shape.max_model_len) // block_size)
     max_blocks = blocks_per_sequence * config.max_num_seqs
-    return layout(resolve_num_blocks(config, device, layout(1).block_bytes, max_blocks))
+    reserve = activation_bytes(config, shape, dtype) if device.type == "cuda" else 0
+    return layout(resolve_num_blocks(config, device, layout(1).block_bytes, max_blocks, reserve))
 
 
 def _max_len(config: EngineConfig, layout: KVLayout, model_len: int) -> tuple[int, list[str]]:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from reference_server.kernels import gpu_kernels
 from reference_server.kernels.library import FLOAT, POINTER, SIZE, agree, kernel
 
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ def rms_norm(residual: Tensor, delta: Tensor | None, weight: Tensor, epsilon: fl
         weight: ``[size]``.
         epsilon: Added to the mean square.
     """
+    if gpu_kernels.serves(residual):
+        from reference_server.kernels.gpu.rms_norm import rms_norm as on_gpu  # needs Triton
+
+        return on_gpu(residual, delta, weight, epsilon)
     functions = kernel(residual, weight) if delta is None else kernel(residual, delta, weight)
     if functions is None:
         return rms_norm_twin(residual, delta, weight, epsilon)

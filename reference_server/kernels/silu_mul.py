@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import silu
 
+from reference_server.kernels import gpu_kernels
 from reference_server.kernels.library import POINTER, SIZE, agree, kernel
 
 if TYPE_CHECKING:
@@ -18,6 +19,10 @@ ARGUMENTS = (POINTER, POINTER, SIZE, SIZE)
 
 def silu_mul(gate_up: Tensor) -> Tensor:
     """``silu(gate) x up``, ``[T, size]``, of ``gate_up [T, 2 size]``: gates, then ups."""
+    if gpu_kernels.serves(gate_up):
+        from reference_server.kernels.gpu.silu_mul import silu_mul as on_gpu  # needs Triton
+
+        return on_gpu(gate_up)
     functions = kernel(gate_up)
     return silu_mul_twin(gate_up) if functions is None else _call(functions, gate_up)
 

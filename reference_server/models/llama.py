@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import Tensor, nn
 
+from reference_server.attention import RotatingAttend
 from reference_server.kernels.rms_norm import rms_norm
 from reference_server.kernels.rope import rope
 from reference_server.kernels.silu_mul import silu_mul
@@ -60,9 +61,11 @@ class Attention(nn.Module):
         if self.has_qk_norm:
             query, key, value = qkv.split((num_heads, num_kv_heads, num_kv_heads), dim=1)
             qkv = torch.cat([self.q_norm(query), self.k_norm(key), value], dim=1)
-        rope(qkv, num_heads + num_kv_heads, cos, sin)
-        query, key, value = qkv.split((num_heads, num_kv_heads, num_kv_heads), dim=1)
-        output = attend(self.layer, query, key, value)
+        if isinstance(attend, RotatingAttend):
+            output = attend.rotate_and_attend(self.layer, qkv, cos, sin)
+        else:
+            rope(qkv, num_heads + num_kv_heads, cos, sin)
+            output = attend(self.layer, *qkv.split((num_heads, num_kv_heads, num_kv_heads), dim=1))
         return self.o_proj(output.reshape(x.shape[0], num_heads * head_dim))  # type: ignore[no-any-return]  # nn.Module
 
 

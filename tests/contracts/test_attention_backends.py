@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import pytest
@@ -99,13 +100,19 @@ def test_a_backend_agrees_with_the_specification(
     torch.manual_seed(0)
     block_size = block_size if block_size > 1 else 5
     place = layout(device, dtype, heads, block_size)
+    every = 1
+    if name == "triton":
+        pytest.importorskip("triton", reason="Triton is not installed: its kernels can't be interpreted")
+        every = 6 if device == "cpu" else 1  # interpreted kernels take 10 ms a program
     backend, oracle = attention_backend(name)(place), attention_backend("dense")(place)
-    for batch in random_batches(seed=heads[0], block_size=block_size):
+    for batch in islice(random_batches(seed=heads[0], block_size=block_size), 0, None, every):
         compare(backend, oracle, place, batch)
 
 
 @pytest.mark.parametrize("name", ["dense", *NAMES])
 def test_a_single_token_attends_to_itself_alone(name: str) -> None:
+    if name == "triton":
+        pytest.importorskip("triton", reason="Triton is not installed: its kernels can't be interpreted")
     place = layout("cpu", torch.float32, (4, 2), 4)
     batch = next(random_batches(seed=0, block_size=4))
     sequence = Sequence(

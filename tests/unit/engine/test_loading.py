@@ -85,7 +85,7 @@ def test_info_describes_the_model(engine: Engine) -> None:
 
 def test_seeds_draw_other_weights(make_engine: MakeEngine) -> None:
     def first_weight(seed: int) -> float:
-        return float(make_engine(seed=seed)._runner._model.model.embed_tokens.weight[0, 0])
+        return float(make_engine(seed=seed)._computing._runner._model.model.embed_tokens.weight[0, 0])
 
     assert first_weight(1) == first_weight(1) != first_weight(2)
 

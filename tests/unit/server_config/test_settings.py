@@ -96,7 +96,7 @@ def test_nothing_is_both_built_and_not_built() -> None:
 def test_quantization_that_is_not_built() -> None:
     assert "int8 is not built yet; there are gguf, none" in fault(flags={"quantization": "int8"})
     assert "did you mean gguf?" in fault(flags={"quantization": "ggfu"})
-    assert "there are dense, paged" in fault(flags={"attention_backend": "flash"})
+    assert "there are auto, dense, paged" in fault(flags={"attention_backend": "flash"})
 
 
 def test_all_faults_are_told_at_once_with_their_places() -> None:
