@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
+from reports.hdr_codec import decode, encode
 from reports.hdr_errors import DecodeError
 from reports.hdr_layout import Layout
 from reports.histogram import Histogram
@@ -141,7 +142,7 @@ class HdrLogWriter:
             raise ValueError(f"tag {tag!r}; a tag has no comma and no white space")
         maximum = histogram.maximum / self._units_per_ms if histogram.n else 0.0
         prefix = f"Tag={tag}," if tag is not None else ""
-        self._file.write(f"{prefix}{start_s:.3f},{length_s:.3f},{maximum:.3f},{histogram.encode()}\n")
+        self._file.write(f"{prefix}{start_s:.3f},{length_s:.3f},{maximum:.3f},{encode(histogram)}\n")
         self._file.flush()
 
 
@@ -190,4 +191,4 @@ def _interval(line: str) -> Interval:
         start_s, length_s, maximum = (float(field) for field in fields[:3])
     except ValueError as error:
         raise DecodeError(f"start, length or maximum is no number ({error})") from error
-    return Interval(tag, start_s, length_s, maximum, Histogram.decode(fields[3]))
+    return Interval(tag, start_s, length_s, maximum, decode(fields[3]))

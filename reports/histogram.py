@@ -4,22 +4,16 @@ Values are integers. Times are recorded in **microseconds**: 1 us to 1 h with 3 
 the finest scale on which a client in user space can be trusted, in at most 23,552 counters (184 KiB).
 Counters are allocated up to the largest value seen. Minimum, maximum and sum are kept exact beside
 the counts. A value that doesn't fit is an error and never clipped.
-
-This module is the only one that knows the hdrhistogram library, which reads and writes the V2 form.
 """
 
 from __future__ import annotations
 
 import math
-import zlib
 from typing import Any
 
 import msgspec
 import numpy as np
-from hdrh.codec import HdrCookieException, HdrHistogramEncoder, HdrLengthException
-from hdrh.histogram import HdrHistogram
 
-from reports import hdr_codec
 from reports.hdr_errors import DecodeError, NoSamplesError, UnlikeHistogramsError, ValueOutOfRangeError
 from reports.hdr_layout import IntArray, Layout
 from reports.order_statistics import interval_ranks, nearest_rank
@@ -270,7 +264,7 @@ class Histogram:
     # Serial form
 
     def pack(self) -> bytes:
-        """All of it, exact: what ``encode`` leaves out (minimum, maximum, mean) is in it too."""
+        """All of it, exact: minimum, maximum and mean too, which HDR histograms leave out."""
         used = np.flatnonzero(self.counts)
         layout = self.layout
         packed = _Packed(
@@ -309,30 +303,6 @@ class Histogram:
         self._account(int(counts.sum()), packed.minimum, packed.maximum, total or 0)
         self._total = total
 
-    def encode(self) -> str:
-        """The V2 compressed form in base64 (``HISTFAAA...``), as logs hold it."""
-        return str(self._as_hdrh().encode(), "ascii")
-
-    def encode_payload(self) -> bytes:
-        """The V2 form, neither compressed nor in base64."""
-        return zlib.decompress(self._as_hdrh().encoder.payload.compress(self.counts.size))
-
-    @classmethod
-    def decode(cls, data: str | bytes) -> Histogram:
-        """Read base64 text, or the bytes behind it, of version 0, 1 or 2, compressed or not.
-
-        Minimum, maximum and mean of the new histogram are those of its buckets.
-
-        Raises:
-            DecodeError: It is no histogram.
-        """
-        raw = hdr_codec.from_text(data) if isinstance(data, str) else data
-        body = hdr_codec.inflate(raw)
-        payload = hdr_codec.parse(body)
-        layout = payload.layout
-        counts = _counts_of_v2(body, layout) if payload.version == 2 else hdr_codec.counts_of_words(payload)
-        return cls.from_counts(layout, counts)
-
     @classmethod
     def from_counts(cls, layout: Layout, counts: IntArray) -> Histogram:
         """A histogram of which nothing but the count of each bucket is known."""
@@ -345,18 +315,3 @@ class Histogram:
             histogram._account(int(counts.sum()), layout.low(first), layout.high(last), 0)
             histogram._total = None
         return histogram
-
-    def _as_hdrh(self) -> Any:  # noqa: ANN401 (the library has no types)
-        twin = HdrHistogram(self.layout.lowest, self.layout.highest, self.layout.digits)
-        np.ctypeslib.as_array(twin.counts)[: self.counts.size] = self.counts
-        twin.total_count, twin.min_value, twin.max_value = self.n, self._minimum, self._maximum
-        return twin
-
-
-def _counts_of_v2(body: bytes, layout: Layout) -> IntArray:
-    try:
-        payload = HdrHistogramEncoder.decode(zlib.compress(body, 1), b64_wrap=False)
-        payload.init_counts(layout.length)
-    except (HdrCookieException, HdrLengthException, ValueError, IndexError, OverflowError) as error:
-        raise DecodeError(f"histogram's counts can't be read ({error}); the text is damaged") from error
-    return hdr_codec.within(layout, np.ctypeslib.as_array(payload.counts).astype(np.int64))
