@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 
 START_TIMEOUT_S = 90.0
 STOP_TIMEOUT_S = 20.0
+PROBE = """
+schema: 1
+name: probe
+load: {arrivals: constant, rate: 100, requests: 200}
+prompts: {source: text, text: [one two three, four five]}
+sampling: {max_tokens: 4}
+thresholds:
+  ttft: ["p95 < 5s"]
+"""
 TINY = ("--model", "tiny-random", "--dtype", "float32", "--num-gpu-blocks-override", "256")
 
 
@@ -138,3 +147,11 @@ def tiny_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with launched(tmp_path_factory.mktemp("tiny-server"), TINY) as server:
         server.wait_until_healthy()
         yield server.base_url
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    """Of 200 requests in two seconds, whose objective any server meets."""
+    path = tmp_path / "probe.yaml"
+    path.write_text(PROBE)
+    return path

@@ -2,41 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import signal
-import socket
-import subprocess
-import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 from support.timetable_process import TimetableProcess
-from support.tokenpace_command import FULL_AT_30_000_BYTES, start_tokenpace, tokenpace
+from support.tokenpace_command import tokenpace
 
-from harness.cli import cli, main
-from harness.journal import read_journal
 from reports.result import Verdict, load
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-SCENARIO = """
-schema: 1
-name: probe
-load: {arrivals: constant, rate: 100, requests: 200}
-prompts: {source: text, text: [one two three, four five]}
-sampling: {max_tokens: 4}
-thresholds:
-  ttft: ["p95 < 5s"]
-"""
-
-
-@pytest.fixture
-def scenario(tmp_path: Path) -> Path:
-    path = tmp_path / "probe.yaml"
-    path.write_text(SCENARIO)
-    return path
 
 
 def test_a_run_leaves_verdict_and_reports(
@@ -168,76 +143,6 @@ def test_the_key_is_nowhere(timetable: TimetableProcess, scenario: Path, tmp_pat
     assert [path.name for path in (tmp_path / "r").iterdir() if secret.encode() in path.read_bytes()] == []
 
 
-def _started(scenario: Path, url: str, folder: Path) -> subprocess.Popen[str]:
-    long = ("--set", "load.rate=50", "--set", "load.requests=5000")
-    process = start_tokenpace("run", scenario, "--base-url", url, "--output", folder, *long)
-    deadline = time.monotonic() + 60
-    journal = folder / "journal.jsonl"
-    while not (journal.exists() and journal.stat().st_size > 20_000):
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    return process
-
-
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_leaves_a_whole_partial_result(
-    timetable: TimetableProcess, scenario: Path, tmp_path: Path, number: signal.Signals, code: int
-) -> None:
-    folder = tmp_path / "r"
-    process = _started(scenario, timetable.url, folder)
-    process.send_signal(number)
-    process.communicate(timeout=30)
-    assert process.returncode == code
-    result = load(folder / "result.json")
-    assert result.interrupted == number.name
-    assert result.num_requests == sum(1 for _ in read_journal(folder / "journal.jsonl"))
-    assert "interrupted" in result.notes[0]
-
-
-def test_a_killed_run_is_reported_from_its_journal(
-    timetable: TimetableProcess, scenario: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "r"
-    process = _started(scenario, timetable.url, folder)
-    process.kill()
-    process.communicate(timeout=30)
-    done = tokenpace("report", folder)
-    result = load(folder / "result.json")
-    assert done.returncode == result.exit_code == 4
-    assert result.num_requests == sum(1 for _ in read_journal(folder / "journal.jsonl")) > 20
-    assert "broken off" in result.notes[0]
-
-
-def test_a_full_disk_keeps_what_was_measured(
-    timetable: TimetableProcess, scenario: Path, tmp_path: Path
-) -> None:
-    """One clear message, the summary all the same, and every line of the journal whole."""
-    folder = tmp_path / "r"
-    where = ("--base-url", timetable.url, "--output", folder)
-    done = tokenpace("run", scenario, *where, code=FULL_AT_30_000_BYTES)
-    assert done.returncode == 4, done.stderr
-    assert done.stderr.splitlines()[-1].startswith(f"tokenpace: {folder}/journal.jsonl: cannot be written")
-    assert "Traceback" not in done.stderr
-    assert "Metrics" in done.stdout
-    assert sum(1 for _ in read_journal(folder / "journal.jsonl")) > 20
-
-
-def test_help_is_quick_and_lists_the_commands() -> None:
-    done = tokenpace("--help")
-    assert done.returncode == 0
-    for name in ("run", "report", "serve", "model", "scenarios"):
-        assert f"  {name}" in done.stdout
-
-
-def test_scenarios_prints_a_file_to_copy(timetable: TimetableProcess, tmp_path: Path) -> None:
-    copy = tmp_path / "mine.yaml"
-    copy.write_text(tokenpace("scenarios", "smoke").stdout)
-    done = tokenpace("run", copy, "--base-url", timetable.url, "--output", tmp_path / "r", "-q")
-    assert done.returncode == 0, done.stderr
-    assert json.loads((tmp_path / "r" / "result.json").read_text())["scenario_name"] == "smoke"
-
-
 def test_users_left_waiting_are_no_pass(timetable: TimetableProcess, scenario: Path, tmp_path: Path) -> None:
     """Half the requests are cut while they wait for their first token: the other half can't pass for all."""
     slow = "{timetable: {ttft: 20ms, tail_share: 0.5, tail_factor: 500}}"
@@ -248,36 +153,6 @@ def test_users_left_waiting_are_no_pass(timetable: TimetableProcess, scenario: P
     assert result.outcomes["cut"] > 50
     assert done.returncode == 4
     assert "still waiting when the run ended" in done.stdout
-
-
-@pytest.mark.parametrize("delay_s", [0.3, 0.9])
-def test_an_interrupt_before_the_load_is_no_missed_objective(
-    scenario: Path, tmp_path: Path, delay_s: float
-) -> None:
-    """B1-03: 130, never the code of FAIL, wherever the signal falls."""
-    silent = socket.create_server(("127.0.0.1", 0))
-    address = f"127.0.0.1:{silent.getsockname()[1]}"
-    process = start_tokenpace("run", scenario, "--base-url", address, "--output", tmp_path / "r")
-    time.sleep(delay_s)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
-    silent.close()
-    assert process.returncode in (130, -signal.SIGINT), errors
-
-
-@pytest.mark.parametrize("command", ["scenarios", "--help", "run --help"])
-def test_R2_a_full_standard_output_is_said_plainly(command: str) -> None:
-    with open("/dev/full", "w") as full:  # noqa: PTH123 (a device)
-        done = subprocess.run(
-            [sys.executable, "-m", "harness", *command.split()],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-    assert done.returncode == 4
-    assert done.stderr == "tokenpace: standard output can't be written (No space left on device)\n"
 
 
 def test_A4_08_smoke_fails_where_a_request_does(tmp_path: Path) -> None:
@@ -291,20 +166,3 @@ def test_smoke_fails_where_no_answer_has_a_token(tmp_path: Path) -> None:
     with TimetableProcess("--tokens", "0") as server:
         done = tokenpace("run", "smoke", "--base-url", server.url, "--output", tmp_path / "r")
     assert done.returncode not in (0, 2), done.stdout
-
-
-def test_an_unknown_fault_is_no_missed_objective(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "main", _raise)
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 70
-
-
-def _raise(**_: object) -> None:
-    raise RuntimeError("unforeseen")
-
-
-def test_a_header_without_a_colon_is_not_repeated(scenario: Path) -> None:
-    done = tokenpace("run", scenario, "--base-url", "127.0.0.1:9", "--header", "Authorization Bearer sk-xyz")
-    assert done.returncode == 2
-    assert "sk-xyz" not in done.stderr
