@@ -1,4 +1,4 @@
-"""The pytest plugin: fixture ``load``, marker ``sla``, options ``--sla-...``.
+"""The pytest plugin: fixtures ``load`` and ``load_session``, marker ``sla``, options ``--sla-...``.
 
 ::
 
@@ -10,12 +10,17 @@
     async def test_chat_async(load):
         run = await load("chat")
 
+    @pytest.fixture(scope="session")
+    def chat(load_session):
+        return load_session("chat")             # sent once, for every test that asks for it
+
 pytest loads this module in every session of every project that has tokenpace installed, so it imports
-nothing heavy and takes no name without the prefix ``sla``, ``load`` excepted.
+nothing heavy and takes no name without the prefix ``sla``, ``load`` and ``load_session`` excepted.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,13 +28,15 @@ import pytest
 from harness.pytest import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator, Mapping
 
     from harness.comparison.objectives import RelativeRule
     from harness.pytest.loading import Load
+    from harness.pytest.shared_load import SharedLoad
     from harness.sla.rule import Rule
 
-_LOAD = pytest.StashKey["Load"]()
+_MARKERS = ("sla", "sla_baseline")
+_LOADING = ("load", "load_session")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Make the markers known; refuse settings that say nothing sensible."""
     config.addinivalue_line(
         "markers",
         "sla(ttft_p99='500ms', tpot_mean='50ms', error_rate='<1%', ...): "
@@ -49,42 +56,130 @@ def pytest_configure(config: pytest.Config) -> None:
         "sla_baseline('NAME', ttft_p95='10%', error_rate='1 point', ...): "
         "how much worse than the baseline of that name the loads of the test may be",
     )
+    text = settings.fault(config)
+    if text is not None:
+        raise pytest.UsageError(text)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:  # noqa: ANN401 (pytest-xdist's, which need not be installed)
+    """In pytest-xdist's controller: tell a worker what it shares with the others."""
+    from harness.pytest import turns
+
+    turns.tell_worker(node.config, node.workerinput)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove what workers shared."""
+    if config.getoption("numprocesses", None):
+        from harness.pytest import turns
+
+        turns.clear(config)
 
 
 @pytest.fixture(scope="session")
-def sla_endpoint(pytestconfig: pytest.Config) -> str:
+def sla_endpoint(pytestconfig: pytest.Config) -> Iterator[str]:
     """Address of the server under test. Override it in a conftest.py to start a server of your own."""
     endpoint = settings.value_of(pytestconfig, "endpoint")
-    if endpoint is None:
+    model = settings.value_of(pytestconfig, "serve")
+    if endpoint is not None:
+        yield endpoint
+    elif model is not None:
+        yield from _own_server(model)
+    else:
         pytest.skip(
-            "no server to test: give --sla-endpoint=URL, the ini key sla_endpoint or SLA_ENDPOINT, "
-            "or override the fixture sla_endpoint in conftest.py"
+            "no server to test: give --sla-endpoint=URL, the ini key sla_endpoint or SLA_ENDPOINT, or a "
+            "model to serve with --sla-serve=MODEL, or override the fixture sla_endpoint in conftest.py"
         )
-    return endpoint
+
+
+def _own_server(model: str) -> Iterator[str]:
+    from harness.pytest.own_server import OwnServerError, serving
+
+    try:
+        with serving(model) as address:
+            yield address
+    except OwnServerError as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def sla_config() -> dict[str, object]:
+    """Keys of a scenario that every load has unless it says otherwise. Override it in a conftest.py."""
+    return {}
 
 
 @pytest.fixture
-def load(request: pytest.FixtureRequest, sla_endpoint: str) -> Load:
+def load(request: pytest.FixtureRequest, sla_endpoint: str, sla_config: Mapping[str, object]) -> Load:
     """Puts load on the server under test: ``run = load(rate=5, duration="10s", prompts="Hi")``."""
-    workers = getattr(request.config, "workerinput", {}).get("workercount", 1)
-    if workers > 1:
-        pytest.fail(
-            f"load tests can't share a machine with {workers} pytest-xdist workers: their times would tell "
-            "of the other tests. Run them by themselves: pytest -m sla -n 0",
-            pytrace=False,
-        )
-    from harness.pytest import baseline
+    _demand_one_sender(request.config)
+    from harness.pytest import baseline, marker
     from harness.pytest.loading import Load
-    from harness.pytest.marker import rules_of
     from harness.pytest.result_places import ResultPlaces
+    from harness.pytest.sender import Sender
+    from harness.pytest.used_runs import LOAD
 
     item: pytest.Item = request.node
     if text := baseline.fault(item):
         pytest.fail(text, pytrace=False)
-    rules: list[Rule | RelativeRule] = [*rules_of(item), *baseline.relative_rules_of(item)]
-    made = Load(item, sla_endpoint, rules, ResultPlaces(item), baseline.baseline_of(item))
-    request.node.stash[_LOAD] = made
+    rules: list[Rule | RelativeRule] = [*marker.rules_of(item), *baseline.relative_rules_of(item)]
+    sender = Sender(request.config, sla_endpoint, sla_config, baseline.baseline_of(item))
+    made = item.stash[LOAD] = Load(item, sender, rules, ResultPlaces(request.config, item.nodeid))
     return made
+
+
+@pytest.fixture(scope="session")
+def load_session(
+    pytestconfig: pytest.Config, sla_endpoint: str, sla_config: Mapping[str, object]
+) -> SharedLoad:
+    """Like ``load``, for fixtures of a wider scope: what is asked for again is not sent again."""
+    _demand_one_sender(pytestconfig)
+    from functools import partial
+
+    from harness.pytest import turns, used_runs
+    from harness.pytest.baseline import usual_baseline
+    from harness.pytest.left_runs import LeftRuns
+    from harness.pytest.result_places import ResultPlaces
+    from harness.pytest.sender import Sender
+    from harness.pytest.shared_load import SharedLoad
+
+    sender = Sender(pytestconfig, sla_endpoint, sla_config, usual_baseline(pytestconfig))
+    left = LeftRuns(turns.shared_folder(pytestconfig))
+    used = partial(used_runs.note_shared, pytestconfig)
+    return SharedLoad(sender, partial(ResultPlaces, pytestconfig), left, used)
+
+
+def _demand_one_sender(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):
+        from harness.pytest import turns
+
+        text = turns.fault(config)
+        if text is not None:
+            pytest.fail(text, pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """A test that sends load has the machine to itself, also under pytest-xdist."""
+    if _sends_load(item):
+        from harness.pytest import used_runs
+
+        used_runs.begin(item)
+    if not hasattr(item.config, "workerinput"):
+        return (yield)
+    from harness.pytest import turns
+
+    with turns.turn_of(item):
+        return (yield)
+
+
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run an async test that makes load, if nobody else has."""
+    if not _sends_load(pyfuncitem):
+        return None
+    from harness.pytest import coroutines
+
+    return coroutines.run(pyfuncitem)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -92,15 +187,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Refuse a marker that says nothing sensible before any load is sent."""
     if not _is_judged(item):
         return
-    from harness.pytest import baseline, marker
+    from harness.pytest import marker
 
-    text = marker.fault(item) or baseline.fault(item)
+    text = marker.fault(item)
     if text is not None:
         pytest.fail(text, pytrace=False)
-
-
-def _is_judged(item: pytest.Item) -> bool:
-    return any(item.get_closest_marker(name) is not None for name in ("sla", "sla_baseline"))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -108,11 +199,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Judge the marker once the body has passed."""
     value = yield
     if _is_judged(item):
-        from harness.pytest.marker import complaint
+        from harness.pytest import verdicts
 
-        text = complaint(item.stash.get(_LOAD, None))
-        if text is not None:
-            pytest.fail(text, pytrace=False)
+        verdicts.demand(item)
     return value
 
 
@@ -121,16 +210,32 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Note what was judged: for the summary, for JUnit, and beside a failure."""
-    made = item.stash.get(_LOAD, None)
     rows: list[dict[str, Any]] = []
-    if call.when == "call" and made is not None and made.runs:
-        from harness.pytest.reporting import note
+    if call.when == "call" and _sends_load(item):
+        from harness.pytest import reporting
 
-        rows = note(item, made)
+        links = reporting.html_links(item)
+        rows = reporting.note(item)
     report = yield
     if rows:
+        _name_the_test(item, report)
         report.sla_rows = rows  # type: ignore[attr-defined]  # reports carry what plugins add, xdist's too
+        report.extras = [*getattr(report, "extras", ()), *links]  # type: ignore[attr-defined]  # pytest-html's
     return report
+
+
+def _name_the_test(item: pytest.Item, report: pytest.TestReport) -> None:
+    """A skip for an undecided objective happened in the test, not in the line of ours that raised it."""
+    if report.skipped and isinstance(report.longrepr, tuple):
+        report.longrepr = (str(item.path), (item.location[1] or 0) + 1, report.longrepr[2])
+
+
+def _is_judged(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(name) is not None for name in _MARKERS)
+
+
+def _sends_load(item: pytest.Item) -> bool:
+    return any(name in getattr(item, "fixturenames", ()) for name in _LOADING)
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
@@ -144,18 +249,12 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the section "SLA": every objective that was judged, by test."""
-    reports = [each for kind in terminalreporter.stats.values() for each in kind]
-    rows = [row for report in reports for row in getattr(report, "sla_rows", ())]
-    if not rows:
+    if not any(hasattr(report, "sla_rows") for kind in terminalreporter.stats.values() for report in kind):
         return
-    from harness.pytest.table import grid
+    from harness.pytest import summary
 
-    terminalreporter.section("SLA")
-    tests = list(dict.fromkeys(row["test"] for row in rows))
-    lines = grid(row["cells"] for row in rows)
-    terminalreporter.write_line(lines[0])
-    for test in tests:
-        terminalreporter.write_line(test)
-        for row, line in zip(rows, lines[1:], strict=True):
-            if row["test"] == test:
-                terminalreporter.write_line(line)
+    rows = summary.rows_of(terminalreporter)
+    summary.write(terminalreporter, rows)
+    path = settings.value_of(terminalreporter.config, "report")
+    if path is not None:
+        summary.save(Path(path), rows)

@@ -29,6 +29,7 @@ from harness.observer import Observer
 from harness.preflight import find_model
 from harness.recount import recounted
 from harness.result_folder import Manifest, ResultFolder, ResultFolderError
+from harness.second_look import judged_with
 from harness.server_counter import schedule_of
 from harness.sla.grammar import rules_from
 from harness.sla.preconditions import demand_judgeable
@@ -44,7 +45,7 @@ from reports.result import Result, Verdict, save
 from scenarios.tokenizer import SERVER
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from harness.comparison.side import Side
@@ -85,6 +86,10 @@ class Run:
     def records(self) -> Iterator[Record]:
         """Every request, read from the journal in the order of their ends."""
         return read_records(self.folder.journal_path)
+
+    def judged_with(self, thresholds: Mapping[str, Sequence[str]], baseline: Side | None = None) -> Result:
+        """The result, had the scenario stated these objectives beside its own (``harness.second_look``)."""
+        return judged_with(self.folder, thresholds, baseline)
 
 
 async def run(

@@ -102,6 +102,16 @@ def keep(baseline: Side | None, folder: ResultFolder) -> None:
         Baselines(folder.path).save(KEPT_AS, baseline, baseline.label)
 
 
+def kept_with(folder: ResultFolder) -> Side | None:
+    """The baseline that a run was held against; None for none.
+
+    Raises:
+        BaselineError: It can't be read.
+    """
+    kept = folder.path / KEPT_AS
+    return load_baseline(kept) if kept.is_dir() else None
+
+
 def judged_against(folder: ResultFolder, manifest: Manifest, result: Result) -> Result:
     """The result with its relative objectives judged by the baseline beside it; reports of that are written.
 
@@ -111,12 +121,21 @@ def judged_against(folder: ResultFolder, manifest: Manifest, result: Result) -> 
         BaselineError: It can't be read.
         OSError: The reports can't be written.
     """
-    kept = folder.path / KEPT_AS
-    if not kept.is_dir():
+    baseline = kept_with(folder)
+    if baseline is None:
         return result
+    result, done = held_against(baseline, folder, manifest, result)
+    for name, file in _FILES.items():
+        reports.write(done, name, folder.path / file)
+    return result
+
+
+def held_against(
+    baseline: Side, folder: ResultFolder, manifest: Manifest, result: Result
+) -> tuple[Result, Comparison]:
+    """The result with its relative objectives judged by a baseline, and the whole comparison."""
     scenario = past_scenario(manifest.scenario)
     rules = relative_rules_from(scenario.thresholds)
-    baseline = load_baseline(kept)
     run = Side(folder.path.resolve().name, (past_run(folder, manifest, result),))
     done = compare(
         baseline,
@@ -125,9 +144,7 @@ def judged_against(folder: ResultFolder, manifest: Manifest, result: Result) -> 
         allowances=Allowances.of_rules((rule.figure, rule.allowed) for rule in rules),
         confidence=scenario.confidence,
     )
-    for name, file in _FILES.items():
-        reports.write(done, name, folder.path / file)
-    return _with_rules(result, done, rules)
+    return _with_rules(result, done, rules), done
 
 
 def _with_rules(result: Result, done: Comparison, rules: Iterable[RelativeRule]) -> Result:

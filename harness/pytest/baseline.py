@@ -38,8 +38,21 @@ def baseline_of(item: pytest.Item) -> Side | None:
     """
     named = (mark.args for mark in item.iter_markers("sla_baseline") if mark.args)
     args = next(named, ())
-    name = str(args[0]) if args else value_of(item.config, "baseline")
-    return None if name is None else side_of(name, Baselines(_folder(item.config)))
+    return _side(str(args[0]), item.config) if args else usual_baseline(item.config)
+
+
+def usual_baseline(config: pytest.Config) -> Side | None:
+    """What ``--sla-baseline`` names; None for nothing.
+
+    Raises:
+        ComparisonError: There is no such baseline, or it can't be read.
+    """
+    name = value_of(config, "baseline")
+    return None if name is None else _side(name, config)
+
+
+def _side(name: str, config: pytest.Config) -> Side:
+    return side_of(name, Baselines(_folder(config)))
 
 
 def fault(item: pytest.Item) -> str | None:

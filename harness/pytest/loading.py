@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, NoReturn
+import re
+from typing import TYPE_CHECKING, Any
 
-from harness import wire
-from harness.pytest.building import build_scenario
-from harness.pytest.own_thread import OwnThread
-from harness.pytest.plainly import plainly, plainly_awaited
-from harness.pytest.run import Run
-from harness.pytest.settings import api_key, value_of
-from harness.pytest.spine import spine
-from harness.sla.grammar import rules_from
-from harness.sla.preconditions import demand_judgeable
+from harness.pytest.pending_run import PendingRun
+from harness.pytest.plainly import plainly
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import pytest
 
     from harness.comparison.objectives import RelativeRule
-    from harness.comparison.side import Side
     from harness.pytest.result_places import ResultPlaces
-    from harness.pytest.spine import FinishedRun
+    from harness.pytest.run import Run
+    from harness.pytest.sender import Sender
     from harness.sla.rule import Rule
     from harness.workers.crew_size import Asked
     from scenarios.scenario import Scenario
@@ -37,30 +31,22 @@ class Load:
 
     Args:
         item: The test.
-        endpoint: Address of the server.
+        sender: Sends it.
         rules: The objectives of the test's marker; they are judged with those of the scenario.
         places: Where result folders go.
-        baseline: What the runs are held against, None for nothing.
 
     Attributes:
         runs: What was run so far.
     """
 
     def __init__(
-        self,
-        item: pytest.Item,
-        endpoint: str,
-        rules: Sequence[Rule | RelativeRule],
-        places: ResultPlaces,
-        baseline: Side | None = None,
+        self, item: pytest.Item, sender: Sender, rules: Sequence[Rule | RelativeRule], places: ResultPlaces
     ) -> None:
         self.runs: list[Run] = []
-        self._name = item.name
-        self._endpoint = endpoint
+        self._name = re.sub(r"[^A-Za-z0-9._-]+", "-", item.name).strip("-.") or "test"
+        self._sender = sender
         self._rules = rules
         self._places = places
-        self._baseline = baseline
-        self._model = value_of(item.config, "model")
         self._is_async = inspect.iscoroutinefunction(getattr(item, "obj", None))
 
     @plainly
@@ -87,59 +73,6 @@ class Load:
             ScenarioError: The scenario or an objective is wrong. Nothing was sent.
             WorkersError: So many workers can't be had. Nothing was sent.
         """
-        scenario = build_scenario(source, keys, self._rules, self._name)
-        demand_judgeable(
-            rules_from(scenario.thresholds),
-            loop=scenario.outline().loop,
-            streaming=wire.endpoint(scenario.endpoint).streaming,
-            deadlines=scenario.token_deadlines is not None,
-        )
-        pending = PendingRun(self, scenario, self._places.next(), workers)
+        scenario = self._sender.scenario(source, keys, self._rules, self._name)
+        pending = PendingRun(self._sender, scenario, self._places.next(), workers, self.runs.append)
         return pending if self._is_async else pending.wait()
-
-    def thread(self, scenario: Scenario, folder: Path, workers: Asked) -> OwnThread[FinishedRun]:
-        """A thread that will run the scenario."""
-        run = spine()
-        return OwnThread(
-            lambda: run(
-                scenario,
-                base_url=self._endpoint,
-                api_key=api_key(),
-                model=self._model or scenario.model,
-                result_dir=folder,
-                workers=workers,
-                baseline=self._baseline,
-            )
-        )
-
-
-class PendingRun:
-    """A run that begins when it is awaited."""
-
-    def __init__(self, load: Load, scenario: Scenario, folder: Path, workers: Asked) -> None:
-        self._load = load
-        self._workers = workers
-        self._scenario = scenario
-        self._folder = folder
-
-    def wait(self) -> Run:
-        """Run it and wait."""
-        return self._finish(self._thread().wait())
-
-    def __await__(self) -> Generator[Any, None, Run]:
-        return self._waited().__await__()
-
-    def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"no '{name}' yet: in an async test write run = await load(...)")
-
-    @plainly_awaited
-    async def _waited(self) -> Run:
-        return self._finish(await self._thread().waited())
-
-    def _thread(self) -> OwnThread[FinishedRun]:
-        return self._load.thread(self._scenario, self._folder, self._workers)
-
-    def _finish(self, finished: FinishedRun) -> Run:
-        run = Run(finished, self._scenario, self._folder)
-        self._load.runs.append(run)
-        return run

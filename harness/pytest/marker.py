@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from harness.pytest import baseline
+from harness.pytest.table import Complaint, worst_of
+from harness.pytest.used_runs import own_runs, shared_runs
 from harness.sla.errors import RuleError
 from harness.sla.keywords import rules_of_keywords
+from reports.result import Verdict
 
 if TYPE_CHECKING:
     import pytest
 
-    from harness.pytest.loading import Load
+    from harness.pytest.measured import AnyRule
     from harness.sla.rule import Rule
+
+_NO_LOAD = (
+    "the test has an sla marker but made no load: call the fixture load "
+    "(in an async test: await load(...)), or take the marker out"
+)
 
 
 def rules_of(item: pytest.Item) -> tuple[Rule, ...]:
@@ -34,15 +43,18 @@ def fault(item: pytest.Item) -> str | None:
         rules_of(item)
     except RuleError as error:
         return f"sla marker: {error}"
-    return None
+    return baseline.fault(item)
 
 
-def complaint(load: Load | None) -> str | None:
-    """What the marker has to say after the body; None for nothing."""
-    if load is None or not load.runs:
-        return (
-            "the test has an sla marker but made no load: call the fixture load "
-            "(in an async test: await load(...)), or take the marker out"
-        )
-    failures = [text for run in load.runs if (text := run.failure()) is not None]
-    return "\n\n".join(failures) or None
+def complaint(item: pytest.Item) -> Complaint | None:
+    """What the markers have to say after the body; None for nothing."""
+    own, shared = own_runs(item), shared_runs(item)
+    if not own and not shared:
+        return Complaint(Verdict.INVALID, _NO_LOAD)
+    rules: list[AnyRule] = [*rules_of(item), *baseline.relative_rules_of(item)]
+    against = baseline.baseline_of(item)
+    found = (*(run.complaint() for run in own), *(run.complaint_of(rules, against) for run in shared))
+    said = [each for each in found if each is not None]
+    if not said:
+        return None
+    return Complaint(worst_of(each.verdict for each in said), "\n\n".join(each.text for each in said))

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec import structs
+
+from harness.pytest.client_error import client_error_of
+from harness.pytest.of_baseline import NumberOfBaseline
 from harness.pytest.plainly import plainly
+from harness.pytest.table import Judged, places
 from harness.sla.grammar import parse_key, parse_statistic, rule_from
-from harness.sla.judge import judge_rule
 from harness.sla.rule import Operator, Rule
 from reports.result import Verdict
 from reports.units import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
+    from pathlib import Path
 
-    from harness.summary.snapshot import Snapshot
-    from reports.result import ClientHealth, RuleResult
+    from harness.comparison.objectives import RelativeRule
+    from harness.comparison.side import Side
+    from harness.pytest.spine import FinishedRun
+    from harness.pytest.undecided import Undecided
+    from reports.result import RuleResult
+
+    AnyRule: TypeAlias = Rule | RelativeRule
 
 __tracebackhide__ = True
 
@@ -24,51 +34,83 @@ class Judge:
     """Judges rules by one run, and remembers what it said.
 
     Args:
-        snapshot: Makes the snapshot, when it is needed for the first time.
-        health: What the harness measured of itself.
-        confidence: As the scenario asks for.
+        finished: The run.
+        folder: Its result folder.
+        undecided: What becomes of a test when one can't be decided.
 
     Attributes:
         said: Every rule that was judged, by its text.
+        folder: As given.
+        undecided: Likewise.
     """
 
-    def __init__(
-        self, snapshot: Callable[[], Snapshot], health: ClientHealth | None, confidence: float
-    ) -> None:
+    def __init__(self, finished: FinishedRun, folder: Path, undecided: Undecided) -> None:
         self.said: dict[str, RuleResult] = {}
-        self._make = snapshot
-        self._snapshot: Snapshot | None = None
-        self._health = health
-        self._confidence = confidence
+        self.folder = folder
+        self.undecided = undecided
+        self._finished = finished
+        self._seen: dict[object, tuple[RuleResult, ...]] = {}
 
-    @property
-    def snapshot(self) -> Snapshot:
-        """The run."""
-        if self._snapshot is None:
-            self._snapshot = self._make()
-        return self._snapshot
+    def look(self, rules: Sequence[AnyRule], baseline: Side | None = None) -> tuple[RuleResult, ...]:
+        """Judge rules that are stated together, without remembering that they were asked for.
 
-    def look(self, rule: Rule) -> RuleResult:
-        """Judge without remembering."""
-        return judge_rule(rule, self.snapshot, self._health, self._confidence)
+        Args:
+            rules: What is asked.
+            baseline: What relative ones are held against.
+        """
+        key = (baseline and baseline.label, *map(str, rules))
+        if key not in self._seen:
+            stated: dict[str, list[str]] = {}
+            for rule in rules:
+                stated.setdefault(rule.key, []).append(rule.condition)
+            result = self._finished.judged_with(stated, baseline)
+            found = {each.rule: _trusted(each, result.causes) for each in result.rules}
+            self._seen[key] = tuple(found[str(rule)] for rule in rules)
+        return self._seen[key]
 
-    def judge(self, rule: Rule) -> RuleResult:
-        """Judge."""
-        result = self.said[str(rule)] = self.look(rule)
-        return result
+    def judge(self, rules: Sequence[AnyRule], baseline: Side | None = None) -> tuple[RuleResult, ...]:
+        """Judge rules that are stated together."""
+        results = self.look(rules, baseline)
+        self.said |= {result.rule: result for result in results}
+        return results
+
+    def beside_error(self, result: RuleResult) -> Judged:
+        """A verdict with the harness's own error beside it."""
+        return Judged(result, client_error_of(result, self._finished.result))
+
+
+def _trusted(judged: RuleResult, causes: tuple[str, ...]) -> RuleResult:
+    """The same, INVALID where the run as a whole can't be trusted."""
+    if not causes:
+        return judged
+    return structs.replace(judged, verdict=Verdict.INVALID, message="; ".join((judged.message, *causes)))
 
 
 class Check:
-    """A comparison, judged. True if and only if it passed.
+    """A comparison, judged. True if it passed, or is undecided and the session's settings forgive that.
 
-    Attributes:
+    Args:
         result: The whole verdict.
+        judge: Who gave it.
     """
 
-    def __init__(self, result: RuleResult) -> None:
+    def __init__(self, result: RuleResult, judge: Judge) -> None:
         self.result = result
+        self._judge = judge
+
+    @property
+    def judged(self) -> Judged:
+        """The verdict, with the harness's own error beside it."""
+        return self._judge.beside_error(self.result)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Lines that say where to look."""
+        return places(self._judge.folder)
 
     def __bool__(self) -> bool:
+        if self.result.verdict is Verdict.INCONCLUSIVE:
+            return self._judge.undecided.forgives(f"{self.result.rule}: {self.result.message}")
         return self.result.verdict is Verdict.PASS
 
     def __repr__(self) -> str:
@@ -97,7 +139,7 @@ class Measured:
         self._judge = judge
         metric, basis = parse_key(key)
         parsed = parse_statistic(statistic) if statistic else None
-        self._blank = Rule(metric=metric, basis=basis, statistic=parsed, operator=Operator.AT_MOST, limit=0.0)
+        self._blank = Rule(metric=metric, basis=basis, statistic=parsed, operator=Operator.AT_MOST, limit=1.0)
 
     @property
     def unit(self) -> str:
@@ -107,7 +149,7 @@ class Measured:
     @property
     def value(self) -> float | None:
         """In ``unit``; None without samples."""
-        return self._judge.look(self._blank).observed
+        return self._judge.look((self._blank,))[0].observed
 
     def __float__(self) -> float:
         value = self.value
@@ -139,7 +181,12 @@ class Measured:
             RuleError: The limit has no unit, or another one.
             TypeError: It is no limit at all.
         """
+        return Check(self._judge.judge((self._rule(operator, limit),))[0], self._judge)
+
+    def _rule(self, operator: str, limit: object) -> AnyRule:
+        key, statistic = self._blank.key, str(self._blank.statistic or "")
+        if isinstance(limit, NumberOfBaseline):
+            return limit.rule(key, statistic, operator)
         if isinstance(limit, bool) or not isinstance(limit, str | int | float):
             raise TypeError(f"{self!r} can be compared with a limit such as '500ms', not with {limit!r}")
-        rule = rule_from(self._blank.key, f"{self._blank.statistic or ''} {operator} {limit}".strip())
-        return Check(self._judge.judge(rule))
+        return rule_from(key, f"{statistic} {operator} {limit}".strip())

@@ -19,7 +19,7 @@ __tracebackhide__ = True
 
 
 class OwnThread(Generic[T]):
-    """Runs a coroutine to its end, once.
+    """Runs a coroutine to its end, once, however often it is waited for.
 
     Args:
         main: Makes the coroutine, in that thread.
@@ -33,7 +33,7 @@ class OwnThread(Generic[T]):
 
     def wait(self) -> T:
         """Run it and wait, whether or not a loop runs in this thread. An interrupt ends the run first."""
-        self._thread.start()
+        self._begin()
         try:
             return self._result.result()
         finally:
@@ -41,11 +41,15 @@ class OwnThread(Generic[T]):
 
     async def waited(self) -> T:
         """Run it without holding up the loop of this thread. A cancellation ends the run first."""
-        self._thread.start()
+        self._begin()
         try:
             return await asyncio.wrap_future(self._result)
         finally:
             self._end()
+
+    def _begin(self) -> None:
+        if self._thread.ident is None:
+            self._thread.start()
 
     def _end(self) -> None:
         if self._running is not None and not self._result.done():

@@ -22,14 +22,15 @@ class ResultPlaces:
     kept.
 
     Args:
-        item: The test.
+        config: The session's.
+        name: The test's node id.
     """
 
-    def __init__(self, item: pytest.Item) -> None:
-        given = value_of(item.config, "results")
+    def __init__(self, config: pytest.Config, name: str) -> None:
+        given = value_of(config, "results")
         self._keep = given is not None
-        self._parent = Path(given).absolute() if given else _cache(item.config)
-        self._name = re.sub(r"[^\w.-]+", "-", item.nodeid).strip("-.")[-_MAX_NAME:]
+        self._parent = Path(given).absolute() if given else _cache(config)
+        self._name = re.sub(r"[^\w.-]+", "-", name).strip("-.")[-_MAX_NAME:]
         self._num = 0
 
     def next(self) -> Path:

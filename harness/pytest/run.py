@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from typing import TYPE_CHECKING, Any
 
 from harness import metrics
 from harness.pytest.measured import Judge, Measured
+from harness.pytest.of_baseline import OfBaseline
 from harness.pytest.plainly import plainly
 from harness.pytest.request import Request
-from harness.pytest.table import failure_text
+from harness.pytest.table import complaint_of, places
 from harness.rates import UNITS
 from harness.series import BASES
-from harness.sla.grammar import rules_from
+from harness.sla.errors import RuleError
 from harness.sla.judge import Judgement
 from harness.sla.keywords import rules_of_keywords
-from harness.summary import Summarizer
+from reports.result import Verdict
 from scenarios.suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterable, Sequence
     from pathlib import Path
 
+    from harness.comparison.side import Side
+    from harness.pytest.measured import AnyRule
     from harness.pytest.spine import FinishedRun
-    from harness.summary.snapshot import Snapshot
-    from reports.result import ErrorClass, Result, RuleResult, Verdict
-    from scenarios.scenario import Scenario
+    from harness.pytest.table import Complaint, Judged
+    from harness.pytest.undecided import Undecided
+    from reports.result import ErrorClass, Result, RuleResult
 
 __tracebackhide__ = True
 
@@ -42,12 +44,14 @@ class Run:
         folder: The result folder.
     """
 
-    def __init__(self, finished: FinishedRun, scenario: Scenario, folder: Path) -> None:
+    def __init__(
+        self, finished: FinishedRun, folder: Path, undecided: Undecided, baseline: Side | None = None
+    ) -> None:
         self.result: Result = finished.result
         self.folder = folder
         self._finished = finished
-        self._scenario = scenario
-        self._judge = Judge(self._snapshot, self.result.health, scenario.confidence)
+        self._baseline = baseline
+        self._judge = Judge(finished, folder, undecided)
 
     def __getattr__(self, name: str) -> Values | Measured:
         if name in UNITS:
@@ -68,6 +72,17 @@ class Run:
         return self.result.verdict
 
     @property
+    def baseline(self) -> OfBaseline:
+        """What it is held against: ``assert run.ttft.p(95) <= run.baseline.ttft.p(95) * 1.10``.
+
+        Raises:
+            RuleError: Nothing.
+        """
+        if self._baseline is None:
+            raise RuleError("the run has no baseline; give --sla-baseline=NAME, or mark sla_baseline('NAME')")
+        return OfBaseline(self._baseline)
+
+    @property
     def errors(self) -> Errors:
         """What failed."""
         return Errors(self.result, self._judge)
@@ -79,9 +94,10 @@ class Run:
         return tuple(Request(record, self.result.loop) for record in records)
 
     @property
-    def judged(self) -> tuple[RuleResult, ...]:
+    def judged(self) -> tuple[Judged, ...]:
         """The objectives of scenario and marker, then the comparisons that the test made."""
-        return (*self.result.rules, *self._judge.said.values())
+        judged = {rule.rule: rule for rule in self.result.rules} | self._judge.said
+        return self._with_errors(judged.values())
 
     @plainly
     def check(self, **objectives: object) -> None:
@@ -91,28 +107,39 @@ class Run:
             AssertionError: One of them isn't met, is undecided, or can't be judged.
             RuleError: One of them is no objective.
         """
-        results = tuple(self._judge.judge(rule) for rule in rules_of_keywords(objectives))
-        text = failure_text(Judgement(verdict=None, rules=results, causes=self.result.causes), self.folder)
-        if text is not None:
-            raise AssertionError(text)
+        results = self._judge.judge(rules_of_keywords(objectives))
+        complaint = self._complaint(Judgement(verdict=None, rules=results, causes=self.result.causes))
+        if complaint is None:
+            return
+        undecided = complaint.verdict is Verdict.INCONCLUSIVE
+        if not (undecided and self._judge.undecided.forgives(complaint.text, stacklevel=4)):
+            raise AssertionError(complaint.text)
 
-    def failure(self) -> str | None:
-        """What the marker has to complain of; None for nothing."""
+    def complaint(self) -> Complaint | None:
+        """What the objectives of scenario and marker have to complain of; None for nothing."""
         verdict, rules, causes = self.result.verdict, self.result.rules, self.result.causes
-        return failure_text(Judgement(verdict=verdict, rules=rules, causes=causes), self.folder)
+        return self._complaint(Judgement(verdict=verdict, rules=rules, causes=causes))
 
-    def _snapshot(self) -> Snapshot:
-        """The run's numbers, made again from its records; rates as in the result."""
-        scenario, result = self._scenario, self.result
-        summarizer = Summarizer.of_schedule(scenario.outline(), rules=rules_from(scenario.thresholds))
-        for record in self._finished.records:
-            summarizer.add(record)
-        snapshot = summarizer.snapshot(
-            ended_ns=round(result.duration_s * 1e9),
-            interrupted=result.interrupted is not None,
-            health=result.health,
-        )
-        return dataclasses.replace(snapshot, rates={rate.name: rate for rate in result.rates})
+    def complaint_of(self, rules: Sequence[AnyRule], baseline: Side | None) -> Complaint | None:
+        """The same with objectives of a marker that others who look at this run don't have."""
+        judged = self._judge.judge(rules, baseline)
+        known = {rule.rule for rule in judged}
+        results = (*(rule for rule in self.result.rules if rule.rule not in known), *judged)
+        verdict, causes = self.result.verdict, self.result.causes
+        return self._complaint(Judgement(verdict=verdict, rules=results, causes=causes))
+
+    def forget(self) -> None:
+        """What was said of a shared run in one test isn't told in the next."""
+        self._judge.said.clear()
+
+    def _complaint(self, judgement: Judgement) -> Complaint | None:
+        fault = self._finished.fault
+        if fault is not None:
+            judgement = judgement.invalid(str(fault))
+        return complaint_of(judgement, self._with_errors(judgement.rules), places(self.folder))
+
+    def _with_errors(self, results: Iterable[RuleResult]) -> tuple[Judged, ...]:
+        return tuple(map(self._judge.beside_error, results))
 
 
 class Values:

@@ -19,21 +19,51 @@ class Setting(NamedTuple):
         name: Without the prefix.
         metavar: For the help page.
         help: Likewise.
+        choices: What it can be; empty for anything.
     """
 
     name: str
     metavar: str
     help: str
+    choices: tuple[str, ...] = ()
+
+    @property
+    def option(self) -> str:
+        """On the command line."""
+        return f"--sla-{self.name}"
+
+    @property
+    def ini(self) -> str:
+        """In pytest's configuration file."""
+        return f"sla_{self.name}"
+
+    @property
+    def variable(self) -> str:
+        """In the environment."""
+        return f"SLA_{self.name.upper()}"
 
 
 SETTINGS: Final = (
     Setting("endpoint", "URL", "address of the server under test, such as http://127.0.0.1:8000"),
+    Setting(
+        "serve",
+        "MODEL",
+        "model that the bundled server serves for the tests where no endpoint is given, with options of "
+        "'tokenpace serve' if need be; 'timetable' serves answers made up at stated times",
+    ),
     Setting("model", "NAME", "name of the model; the server is asked where it isn't given"),
     Setting(
         "baseline", "NAME", "baseline or result folder to compare with; objectives may be relative to it"
     ),
     Setting("baselines", "DIR", "where baselines are; .tokenpace/baselines under pytest's root by default"),
     Setting("results", "DIR", "where result folders go; by default pytest's cache"),
+    Setting(
+        "inconclusive",
+        "fail|warn|skip",
+        "what an undecided objective does to a test; fail by default",
+        choices=("fail", "warn", "skip"),
+    ),
+    Setting("report", "FILE", "writes the table of all objectives there, as Markdown (.md) or JSON (.json)"),
 )
 
 
@@ -41,17 +71,25 @@ def add_options(parser: pytest.Parser) -> None:
     """Make the settings known to pytest."""
     group = parser.getgroup("sla", "load and SLA tests of language-model servers (tokenpace)")
     for setting in SETTINGS:
-        twins = f"ini sla_{setting.name}, environment {_variable(setting.name)}"
-        group.addoption(
-            f"--sla-{setting.name}", metavar=setting.metavar, default=None, help=f"{setting.help} ({twins})"
-        )
-        parser.addini(f"sla_{setting.name}", help=setting.help, default="")
+        twins = f"ini {setting.ini}, environment {setting.variable}"
+        text = f"{setting.help} ({twins})"
+        group.addoption(setting.option, metavar=setting.metavar, default=None, help=text)
+        parser.addini(setting.ini, help=setting.help, default="")
 
 
 def value_of(config: pytest.Config, name: str) -> str | None:
     """A setting's value; None where nobody gave one."""
-    given = config.getoption(f"sla_{name}") or os.environ.get(_variable(name)) or config.getini(f"sla_{name}")
-    return str(given) if given else None
+    setting = next(each for each in SETTINGS if each.name == name)
+    return _given(config, setting)[1]
+
+
+def fault(config: pytest.Config) -> str | None:
+    """What is wrong with the settings; None for nothing."""
+    for setting in SETTINGS:
+        place, value = _given(config, setting)
+        if value is not None and setting.choices and value not in setting.choices:
+            return f"{place}: {value!r} is none of {', '.join(setting.choices)}"
+    return None
 
 
 def api_key() -> str | None:
@@ -59,5 +97,11 @@ def api_key() -> str | None:
     return os.environ.get("SLA_API_KEY") or os.environ.get("OPENAI_API_KEY") or None
 
 
-def _variable(name: str) -> str:
-    return f"SLA_{name.upper()}"
+def _given(config: pytest.Config, setting: Setting) -> tuple[str, str | None]:
+    """Where a setting was given, and its value; None where nobody gave one."""
+    places = (
+        (setting.option, config.getoption(setting.ini)),
+        (setting.variable, os.environ.get(setting.variable)),
+        (f"ini key {setting.ini}", config.getini(setting.ini)),
+    )
+    return next(((place, str(value)) for place, value in places if value), ("", None))

@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from harness.comparison.side import Side
@@ -26,6 +26,13 @@ class FinishedRun(Protocol):
     @property
     def records(self) -> Iterable[Record]:
         """All requests; may be asked for more than once."""
+
+    @property
+    def fault(self) -> Exception | None:
+        """Why some of the result folder could not be written; None where all of it was."""
+
+    def judged_with(self, thresholds: Mapping[str, Sequence[str]], baseline: Side | None = None) -> Result:
+        """The result, had the scenario stated these objectives beside its own."""
 
 
 class Spine(Protocol):

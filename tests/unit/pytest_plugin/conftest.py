@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,6 +15,7 @@ from harness.summary import Summarizer
 from reports.result import SCHEMA_VERSION, ClientHealth, Result
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from harness.record import Record
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tests.conftest import MakeRecord
 
 # A session within a session forgets what it imports; what is imported here stays, and stays one.
-for _name in ("loading", "marker", "reporting"):
+for _name in ("reporting", "sender", "shared_load", "summary", "turns", "verdicts"):
     importlib.import_module(f"harness.pytest.{_name}")
 importlib.import_module("harness.run")
 
@@ -45,11 +46,51 @@ HEALTH = ClientHealth(
 )
 
 
-class Finished(NamedTuple):
-    """As ``harness.run.Run``."""
+class Finished:
+    """As ``harness.run.Run``, of the records given."""
 
-    result: Result
-    records: tuple[Record, ...]
+    fault: Exception | None = None
+
+    def __init__(self, scenario: Scenario, base_url: str, records: tuple[Record, ...]) -> None:
+        self._base_url = base_url
+        self._scenario = scenario
+        self.records = records
+        self.result = self.judged_with({})
+
+    def judged_with(self, thresholds: Mapping[str, Sequence[str]], baseline: object = None) -> Result:
+        """As if these objectives had been stated too."""
+        del baseline
+        stated = {key: list(texts) for key, texts in self._scenario.thresholds.items()}
+        for key, texts in thresholds.items():
+            stated[key] = [*stated.get(key, ()), *texts]
+        scenario, rules = self._scenario, rules_from(stated)
+        schedule = scenario.schedule()
+        summarizer = Summarizer.of_schedule(schedule, rules=rules)
+        for record in self.records:
+            summarizer.add(record)
+        duration_ns = max(record.done_ns for record in self.records)
+        snapshot = summarizer.snapshot(ended_ns=duration_ns, health=HEALTH)
+        judgement = judge(rules, snapshot, HEALTH, scenario.confidence)
+        return Result(
+            schema_version=SCHEMA_VERSION,
+            tool_version="0",
+            scenario_name=scenario.name,
+            scenario=scenario.to_mapping(),
+            base_url=self._base_url,
+            model="m",
+            endpoint=scenario.endpoint,
+            loop=schedule.loop,
+            seed=0,
+            started_at="2026-01-01T00:00:00+00:00",
+            duration_s=duration_ns / 1e9,
+            verdict=judgement.verdict,
+            causes=judgement.causes,
+            interrupted=None,
+            rules=judgement.rules,
+            health=HEALTH,
+            environment={},
+            **summarizer.summary(snapshot).fields(),
+        )
 
 
 class FakeSpine:
@@ -70,38 +111,13 @@ class FakeSpine:
     ) -> Finished:
         self.calls.append({"scenario": scenario, "result_dir": result_dir, **arguments})
         await asyncio.sleep(0)
-        schedule, rules = scenario.schedule(), rules_from(scenario.thresholds)
-        summarizer = Summarizer.of_schedule(schedule, rules=rules)
-        records = tuple(self._record(arrival.index) for arrival in scenario.schedule().arrivals)
-        for record in records:
-            summarizer.add(record)
-        duration_ns = max(record.done_ns for record in records)
-        snapshot = summarizer.snapshot(ended_ns=duration_ns, health=HEALTH)
-        judgement = judge(rules, snapshot, HEALTH, scenario.confidence)
-        result = Result(
-            schema_version=SCHEMA_VERSION,
-            tool_version="0",
-            scenario_name=scenario.name,
-            scenario=scenario.to_mapping(),
-            base_url=arguments["base_url"],
-            model="m",
-            endpoint=scenario.endpoint,
-            loop=schedule.loop,
-            seed=0,
-            started_at="2026-01-01T00:00:00+00:00",
-            duration_s=duration_ns / 1e9,
-            verdict=judgement.verdict,
-            causes=judgement.causes,
-            interrupted=None,
-            rules=judgement.rules,
-            health=HEALTH,
-            environment={},
-            **summarizer.summary(snapshot).fields(),
-        )
-        return Finished(result, records)
+        arrivals = tuple(scenario.schedule().arrivals)
+        records = tuple(self._record(arrival.index, len(arrivals)) for arrival in arrivals)
+        return Finished(scenario, arguments["base_url"], records)
 
-    def _record(self, index: int) -> Record:
-        if index < self.failing:
+    def _record(self, index: int, num: int) -> Record:
+        """Failures are strewn over the run, so that they say nothing of their neighbours."""
+        if index * 37 % num < self.failing:
             return self._make_record(index, due=10 * index, chunks=(), outcome="reset", message="gone")
         return self._make_record(index, due=10 * index, answer=f"answer {index}", prompt="p")
 

@@ -57,11 +57,11 @@ def test_B4_06_every_name_has_the_prefix(project: pytest.Pytester) -> None:
     project.makepyfile("def test_it(): pass")
     text = project.runpytest_inprocess("--help").stdout.str()
     group = text.split("(tokenpace):")[1].split("\n\n")[0]
-    names = ("baseline", "baselines", "endpoint", "model", "results")
+    names = ("baseline", "baselines", "endpoint", "inconclusive", "model", "report", "results", "serve")
     assert set(re.findall(r"--[\w-]+", group)) == {f"--sla-{name}" for name in names}
     fixtures = project.runpytest_inprocess("--fixtures", "-q").stdout.str()
     ours = re.findall(r"^(\w+)(?: \[\w+ scope\])? -- .*harness.pytest_plugin", fixtures, re.MULTILINE)
-    assert set(ours) == {"load", "sla_endpoint"}
+    assert set(ours) == {"load", "load_session", "sla_config", "sla_endpoint"}
 
 
 def test_B4_01_lives_beside_locusts_plugin_and_its_host(pytester: pytest.Pytester) -> None:
@@ -79,15 +79,6 @@ def test_B4_01_a_conftest_may_have_its_own_host(pytester: pytest.Pytester) -> No
     pytester.runpytest_subprocess("-p", "no:locust", "--host=x").assert_outcomes(passed=1)
 
 
-def test_B4_03_load_is_never_multiplied_by_workers(project: pytest.Pytester) -> None:
-    project.makepyfile("def test_a(load): load(requests=1, prompts='Hi')\ndef test_b(): pass")
-    result = project.runpytest_subprocess("-p", "xdist", "-n", "2")
-    result.assert_outcomes(errors=1, passed=1)
-    result.stdout.fnmatch_lines(
-        ["*load tests can't share a machine with 2 pytest-xdist workers*pytest -m sla -n 0"]
-    )
-
-
 def test_one_worker_carries_the_summary(project: pytest.Pytester) -> None:
     """Rows travel with the report from the worker to the terminal."""
     project.makeconftest(
@@ -97,7 +88,7 @@ def test_one_worker_carries_the_summary(project: pytest.Pytester) -> None:
         def pytest_runtest_makereport(item, call):
             report = yield
             if call.when == "call":
-                cells = ["ttft p50 < 1s", "1 ms", "", "", "9", "PASS"]
+                cells = ["ttft p50 < 1s", "1 ms", "", "", "", "9", "PASS"]
                 report.sla_rows = [{"test": item.nodeid, "cells": cells}]
             return report
         """

@@ -46,7 +46,9 @@ def test_missed_comparison_explains_itself(project: pytest.Pytester) -> None:
         [
             "E*assert ttft p50 <= 80ms: SLA missed",
             "E*measured 100* ms  limit 80 ms  margin -2* ms (-25*%)  n=60",
+            "E*interval 100* ms to 100* ms  client error 100 µs",
             "E*60 of 60 over the limit",
+            "E*result: *test_it-1",
             "*= SLA =*",
             "ttft p50 <= 80ms*FAIL",
             "FAILED*- assert ttft p50 <*",

@@ -1,0 +1,59 @@
+"""The table of all objectives of a session: on the terminal, and in a file for people or programs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from harness.pytest.table import HEADS, grid
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    Rows = list[dict[str, Any]]
+
+
+def rows_of(reporter: pytest.TerminalReporter) -> Rows:
+    """What was judged, test by test; a report that subtests repeat counts once."""
+    reports = [report for kind in reporter.stats.values() for report in kind]
+    found = {id(rows): rows for report in reports if (rows := getattr(report, "sla_rows", None))}
+    rows = [row for rows in found.values() for row in rows]
+    tests = list(dict.fromkeys(row["test"] for row in rows))
+    return sorted(rows, key=lambda row: tests.index(row["test"]))
+
+
+def write(reporter: pytest.TerminalReporter, rows: Rows) -> None:
+    """The section "SLA"."""
+    reporter.section("SLA")
+    heads, *lines = grid(row["cells"] for row in rows)
+    reporter.write_line(heads)
+    test = None
+    for row, line in zip(rows, lines, strict=True):
+        if row["test"] != test:
+            test = row["test"]
+            reporter.write_line(test)
+        reporter.write_line(line)
+
+
+def save(path: Path, rows: Rows) -> None:
+    """The table as JSON, or as Markdown.
+
+    Raises:
+        OSError: It can't be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = _json(rows) if path.suffix == ".json" else _markdown(rows)
+    path.write_text(text, encoding="utf-8")
+
+
+def _json(rows: Rows) -> str:
+    told = [{key: value for key, value in row.items() if key != "cells"} for row in rows]
+    return json.dumps({"objectives": told}, indent=2) + "\n"
+
+
+def _markdown(rows: Rows) -> str:
+    heads = ("test", *HEADS)
+    lines = (heads, ("---",) * len(heads), *((f"`{row['test']}`", *row["cells"]) for row in rows))
+    return "".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |\n" for line in lines)
