@@ -34,7 +34,8 @@ def client_error_ns(
     if metric.client_error is ClientError.NONE:
         return None
     if metric.client_error is ClientError.LONGEST:
-        return float(max(health.loop_lag_max, health.receive_delay_max or 0))
+        probe_ns = health.loop_lag_max if health.reader_lag_max is None else health.reader_lag_max
+        return float(max(probe_ns, health.receive_delay_max or 0))
     if not metric.has_bases:
         error_ns = _known(health.interval_error_p99, health)
     elif series.basis == RESPONSE and not capped:

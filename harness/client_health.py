@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from harness.gc_pauses import GcPauses
 from harness.kernel_timer import Timer, new_timer
+from harness.probe_lag import PROBE_INTERVAL_NS, ProbeLag
 from harness.stamp_error import StampError
 from reports.histogram import Histogram
 from reports.result import ClientHealth
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from harness.drivers import LoadFacts
     from harness.receive_delays import ReceiveDelays
     from harness.record import Record
-
-PROBE_INTERVAL_NS: Final = 10_000_000
 
 
 class HealthProbe:
@@ -48,7 +47,7 @@ class HealthProbe:
     def __init__(self, receive_delays: ReceiveDelays | None = None, facts: LoadFacts | None = None) -> None:
         self._receive_delays = receive_delays
         self._facts = facts
-        self._loop_lag = Histogram()
+        self._loop_lag = ProbeLag()
         self._schedule_lag = Histogram()
         self._pauses = GcPauses()
         self._chance = random.Random()
@@ -93,11 +92,17 @@ class HealthProbe:
             is_open: True for an open loop. A closed one has no schedule to be late for.
         """
         delays = Histogram() if self._receive_delays is None else self._receive_delays.histogram()
+        loop_lag = self._loop_lag.histogram
+        reader_lag = None if self._receive_delays is None else self._receive_delays.reader_lag()
         planned, achieved = rates or (None, None)
-        error = StampError(self._loop_lag, delays, self._schedule_lag if is_open else None)
+        error = StampError(
+            loop_lag if reader_lag is None else reader_lag, delays, self._schedule_lag if is_open else None
+        )
         return ClientHealth(
-            loop_lag_p99=_p99(self._loop_lag),
-            loop_lag_max=_max(self._loop_lag),
+            loop_lag_p99=_p99(loop_lag),
+            loop_lag_max=_max(loop_lag),
+            reader_lag_p99=None if reader_lag is None else _p99(reader_lag),
+            reader_lag_max=None if reader_lag is None else _max(reader_lag),
             schedule_lag_p99=_p99(self._schedule_lag) if is_open else None,
             schedule_lag_max=_max(self._schedule_lag) if is_open else None,
             gc_pause_max=self._pauses.max_ns,
@@ -137,9 +142,7 @@ class HealthProbe:
         lag_ns = (ended_ns or time.monotonic_ns()) - self._probe_ns
         if lag_ns < 0:
             return
-        _note(self._loop_lag, lag_ns)
-        for swallowed_ns in range(lag_ns - PROBE_INTERVAL_NS, 0, -PROBE_INTERVAL_NS):
-            _note(self._loop_lag, swallowed_ns)
+        self._loop_lag.note(lag_ns)
         self._arm()
 
 

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import random
 import time
-from typing import Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
+from harness.probe_lag import ProbeLag
 from reports.histogram import Histogram
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Iterable
 
 CONNECTIONS_PER_SAMPLE: Final = 8
 _MAX_PENDING: Final = 4_096
 _STEP_NS: Final = 1_000_000
+
+
+class LagSource(Protocol):
+    """Whoever reads beside the event loop, and probes how late it does."""
+
+    def lags_ns(self) -> Iterable[int]:
+        """How late it got to each probe since it was asked last."""
 
 
 class ReceiveDelays:
@@ -40,6 +52,8 @@ class ReceiveDelays:
         self._chance = random.Random()
         self._num_connections = 0
         self._chosen = 0
+        self._reader: LagSource | None = None
+        self._reader_lag: ProbeLag | None = None
 
     def takes_next(self) -> bool:
         """Whether the connection that is opened next is one of the sample."""
@@ -49,22 +63,53 @@ class ReceiveDelays:
         self._num_connections += 1
         return at == self._chosen
 
+    def read_by(self, reader: LagSource) -> None:
+        """From now on ``reader`` stamps what comes, so that the event loop's lag says nothing of stamps."""
+        self._reader = reader
+        self._reader_lag = self._reader_lag or ProbeLag()
+
+    def reader_ends(self) -> None:
+        """The reader is about to end."""
+        self.reader_lag()
+        self._reader = None
+
+    def reader_lag(self) -> Histogram | None:
+        """How late the reader got to its probes so far, in us; None where the event loop reads."""
+        if self._reader_lag is None:
+            return None
+        if self._reader is not None:
+            self._reader_lag.note_all(self._reader.lags_ns())
+        return self._reader_lag.histogram
+
     def note(self, kernel_ns: int) -> None:
         """The kernel stamped ``kernel_ns`` (wall clock) on what was read just now."""
         now_ns, monotonic_ns = time.time_ns(), time.monotonic_ns()
-        ahead_ns = now_ns - monotonic_ns
-        was_set = abs(ahead_ns - self._wall_ahead_ns) > _STEP_NS
-        self._wall_ahead_ns = ahead_ns
-        delay_ns = now_ns - kernel_ns
-        if was_set or not 0 <= delay_ns <= monotonic_ns - self._begun_ns:
-            return
-        self._pending.append(delay_ns)
-        if len(self._pending) >= _MAX_PENDING:
-            self._count()
+        self._note(now_ns - kernel_ns, monotonic_ns, now_ns - monotonic_ns)
+
+    def note_reads(self, columns: array[int]) -> None:
+        """Take reads of the reader's thread, which has looked at both clocks itself.
+
+        Args:
+            columns: As ``harness.transport.reader.Reads``.
+        """
+        for stamp_ns, delay_ns, ahead_ns in zip(columns[::4], columns[2::4], columns[3::4], strict=True):
+            if delay_ns < 0:
+                self.num_unstamped += 1
+            else:
+                self._note(delay_ns, stamp_ns, ahead_ns)
 
     def note_unstamped(self) -> None:
         """What was read just now has no stamp."""
         self.num_unstamped += 1
+
+    def _note(self, delay_ns: int, stamp_ns: int, ahead_ns: int) -> None:
+        was_set = abs(ahead_ns - self._wall_ahead_ns) > _STEP_NS
+        self._wall_ahead_ns = ahead_ns
+        if was_set or not 0 <= delay_ns <= stamp_ns - self._begun_ns:
+            return
+        self._pending.append(delay_ns)
+        if len(self._pending) >= _MAX_PENDING:
+            self._count()
 
     def histogram(self) -> Histogram:
         """All delays, in us, up to date until the next ``note``."""

@@ -19,20 +19,20 @@ _CONFIDENCE: Final = 0.9
 class StampError:
     """The bounds, in ns, from what the harness has measured of itself so far.
 
-    A stamp is never early. It is late by what the event loop's probe or the kernel's stamps say, whichever
-    is more. Of a percentile stands its upper confidence bound, or the largest value where
-    there are too few to have one.
+    A stamp is never early. It is late by what the reader's probe (the event loop's, where that reads) or the
+    kernel's stamps say, whichever is more. Of a percentile stands its upper confidence bound, or the largest
+    value where there are too few to have one.
 
     Args:
-        loop_lag: Of the probe, us.
+        probe_lag: How late whoever stamps got to its probe, us.
         receive_delays: By the kernel's stamps, us; empty where there are none.
         schedule_lag: How late requests were sent, us; None in a closed loop.
     """
 
     def __init__(
-        self, loop_lag: Histogram, receive_delays: Histogram, schedule_lag: Histogram | None
+        self, probe_lag: Histogram, receive_delays: Histogram, schedule_lag: Histogram | None
     ) -> None:
-        self._loop_lag = loop_lag
+        self._probe_lag = probe_lag
         self._receive_delays = receive_delays
         self._schedule_lag = schedule_lag
 
@@ -51,7 +51,7 @@ class StampError:
         return self._stamps(_EACH_OF_TWO) + _upper_ns(self._schedule_lag, _EACH_OF_TWO)
 
     def _stamps(self, p: float) -> int:
-        return max(_upper_ns(self._loop_lag, p), _upper_ns(self._receive_delays, p))
+        return max(_upper_ns(self._probe_lag, p), _upper_ns(self._receive_delays, p))
 
 
 def _upper_ns(histogram: Histogram, p: float) -> int:

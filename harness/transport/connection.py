@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, cast
 from harness.timeline import End, EnoughError
 from harness.transport import is_farewell
 from harness.transport.failures import exchange_failure
-from harness.transport.framing import framing_of
+from harness.transport.framing import Chunked, framing_of
 from harness.transport.head import MAX_HEAD_BYTES, NotHttpError, parse_head
+from harness.transport.own_socket import OwnSocket
 
 if TYPE_CHECKING:
+    from array import array
+
     from harness.timeline import Timeline
     from harness.transport.framing import Framing
     from harness.transport.head import Head
@@ -49,6 +52,7 @@ class Connection(asyncio.Protocol):
         self._sock = sock
         self._is_plain = is_plain
         self._transport: asyncio.Transport | None = None
+        self._own: OwnSocket | None = None
         self._timeline: Timeline | None = None
         self._over: asyncio.Future[Answered] | None = None
         self._framing: Framing | None = None
@@ -69,8 +73,19 @@ class Connection(asyncio.Protocol):
             self._transport.write(memoryview(request)[num_written:])
         return over
 
+    @property
+    def is_amid_chunks(self) -> bool:
+        """True while a body in chunks goes on: its end is an empty line."""
+        return isinstance(self._framing, Chunked)
+
+    def catch_up(self) -> None:
+        """Let the timeline have what has been read so far."""
+        if self._own is not None:
+            self._own.catch_up()
+
     def has_gone_stale(self) -> bool:
         """True if the server has closed, or sent something nobody asked for, since the last exchange."""
+        self.catch_up()
         if not self.is_reusable or self._transport is None or self._transport.is_closing():
             return True
         try:
@@ -83,6 +98,7 @@ class Connection(asyncio.Protocol):
 
     def abort(self) -> None:
         """Close at once. An exchange that goes on ends as it has been noted, or as cut."""
+        self.catch_up()
         self.is_reusable = False
         if self._timeline is not None:
             self._end(End.CUT, time.monotonic_ns())
@@ -92,10 +108,27 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See ``asyncio.Protocol``."""
         self._transport = cast("asyncio.Transport", transport)
+        self._own = transport if isinstance(transport, OwnSocket) else None
 
     def data_received(self, data: bytes) -> None:
-        """Stamp, unframe, keep. Called for every socket read."""
-        self.last_read_ns = now_ns = time.monotonic_ns()
+        """See ``asyncio.Protocol``: the event loop has read. Stamps before anything else."""
+        self._received(data, time.monotonic_ns())
+
+    def reads_received(self, data: bytes, columns: array[int]) -> None:
+        """Take reads that have been stamped.
+
+        Args:
+            data: Their bytes.
+            columns: As ``reader.Reads``.
+        """
+        end = 0
+        for stamp_ns, size in zip(columns[::4], columns[1::4], strict=True):
+            begin, end = end, end + size
+            self._received(data[begin:end], stamp_ns)
+
+    def _received(self, data: bytes, now_ns: int) -> None:
+        """Unframe and keep."""
+        self.last_read_ns = now_ns
         timeline, framing = self._timeline, self._framing
         if timeline is None:
             self.abort()
@@ -121,7 +154,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """See ``asyncio.Protocol``."""
         self._close(time.monotonic_ns(), exc)
-        self._transport = None
+        self._transport = self._own = None
 
     def _write_now(self, request: bytes) -> int:
         """Hand to the kernel what it takes at once: event loops put writes off to the end of their turn."""

@@ -59,6 +59,7 @@ class RawTransport(Transport):
             connection.abort()
         self._idle.clear()
         await asyncio.sleep(0)
+        self._connector.close()
 
     def _render(self, request: HttpRequest) -> bytes:
         line = f"{request.method} {request.path} HTTP/1.1\r\n".encode("latin-1")
@@ -81,7 +82,7 @@ class RawTransport(Transport):
     async def _connect(self, timeline: Timeline) -> Connection | None:
         try:
             async with asyncio.timeout(self._timeouts.connect / 1e9):
-                connection, timeline.connect_ns = await self._connector.connect()
+                connection, timeline.connect_ns = await self._connector.connect(timeline.end_marks)
         except TimeoutError:
             message = f"no connection within {self._timeouts.connect / 1e9:g} s"
             timeline.close(End.TIMEOUT, time.monotonic_ns(), "connect", message)
@@ -94,7 +95,9 @@ class RawTransport(Transport):
 
     async def _send(self, connection: Connection, data: bytes, timeline: Timeline) -> Answered:
         over = connection.send(data, timeline)
-        watchdog = Watchdog(timeline, self._timeouts, lambda: connection.last_read_ns, connection.abort)
+        watchdog = Watchdog(
+            timeline, self._timeouts, lambda: connection.last_read_ns, connection.abort, connection.catch_up
+        )
         try:
             answered = await over
         except asyncio.CancelledError:

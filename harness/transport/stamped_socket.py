@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 import struct
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from harness.transport.own_socket import OwnSocket
 
 if TYPE_CHECKING:
+    import asyncio
+
     from harness.receive_delays import ReceiveDelays
 
 _SO_TIMESTAMPNS: Final = 35
@@ -29,45 +32,23 @@ def asks_for_stamps(sock: socket.socket) -> bool:
     return True
 
 
-class StampedSocket(asyncio.Transport):
-    """Carries ``protocol`` over ``sock`` as the loop's own transport would, without TLS.
+class StampedSocket(OwnSocket):
+    """Reads whenever the event loop says that there is something.
 
     Args:
-        sock: Connected, not blocking, asked for stamps. It is closed with the transport.
-        protocol: Gets ``connection_made`` at once.
+        sock: Asked for stamps; else see ``OwnSocket``.
+        protocol: See there.
         delays: Gets the kernel's stamp of every read.
     """
 
     def __init__(self, sock: socket.socket, protocol: asyncio.Protocol, delays: ReceiveDelays) -> None:
-        super().__init__({"socket": sock, "peername": sock.getpeername()})
-        self._loop = asyncio.get_running_loop()
-        self._sock = sock
-        self._protocol = protocol
+        super().__init__(sock, protocol)
         self._delays = delays
-        self._unsent = bytearray()
-        self._is_closing = False
-        protocol.connection_made(self)
         self._loop.add_reader(sock, self._read)
 
-    def is_closing(self) -> bool:
-        """See ``asyncio.BaseTransport``."""
-        return self._is_closing
-
-    def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
-        """See ``asyncio.WriteTransport``."""
-        if self._is_closing:
-            return
-        if not self._unsent:
-            self._loop.add_writer(self._sock, self._write)
-        self._unsent += data
-
-    def close(self) -> None:
-        """Close at once: between requests there is nothing left to send."""
-        self._lose(None)
-
-    def abort(self) -> None:
-        """Close at once."""
-        self._lose(None)
+    def stop_reading(self) -> None:
+        """See ``OwnSocket``."""
+        self._loop.remove_reader(self._sock)
 
     def _read(self) -> None:
         try:
@@ -75,11 +56,11 @@ class StampedSocket(asyncio.Transport):
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
-            self._lose(error)
+            self.lose(error)
             return
         if not data:
             self._protocol.eof_received()
-            self._lose(None)
+            self.lose(None)
             return
         if ancillary:
             seconds, nanoseconds = _TIMESPEC.unpack_from(ancillary[0][2])
@@ -98,31 +79,6 @@ class StampedSocket(asyncio.Transport):
             except OSError:
                 data = b""
             if not data:
-                self._lose(error)
+                self.lose(error)
                 return
             self._protocol.data_received(data)
-
-    def _write(self) -> None:
-        try:
-            del self._unsent[: self._sock.send(self._unsent)]
-        except (BlockingIOError, InterruptedError):
-            return
-        except OSError as error:
-            self._lose(error)
-            return
-        if not self._unsent:
-            self._loop.remove_writer(self._sock)
-
-    def _lose(self, error: OSError | None) -> None:
-        if self._is_closing:
-            return
-        self._is_closing = True
-        self._loop.remove_reader(self._sock)
-        self._loop.remove_writer(self._sock)
-        self._loop.call_soon(self._lost, error)
-
-    def _lost(self, error: OSError | None) -> None:
-        try:
-            self._protocol.connection_lost(error)
-        finally:
-            self._sock.close()

@@ -29,6 +29,7 @@ class Watchdog:
         timeouts: How long to wait for what.
         last_read_ns: Tells the time of the latest socket read, 0 before the first.
         abort: Called after the timeline has ended as ``TIMEOUT``.
+        catch_up: Called before a look: the timeline gets what has come so far.
     """
 
     def __init__(
@@ -37,11 +38,13 @@ class Watchdog:
         timeouts: Timeouts,
         last_read_ns: Callable[[], int],
         abort: Callable[[], None],
+        catch_up: Callable[[], None] = lambda: None,
     ) -> None:
         self._timeline = timeline
         self._timeouts = timeouts
         self._last_read_ns = last_read_ns
         self._abort = abort
+        self._catch_up = catch_up
         sent_ns = timeline.sent_ns or time.monotonic_ns()
         self._first_token_ns = sent_ns + timeouts.first_token
         self._total_ns = sent_ns + timeouts.total
@@ -69,8 +72,9 @@ class Watchdog:
 
     def _look_for_end(self) -> None:
         self._end_timer = None
+        self._catch_up()
         now_ns, over_ns = time.monotonic_ns(), self._timeline.over_ns()
-        if over_ns is None:  # the mark was in the text
+        if over_ns is None or self._timeline.end is not None:  # the mark was in the text, or the end has come
             return
         if now_ns < over_ns + END_WAIT_NS:
             self._look_for_end_in(over_ns + END_WAIT_NS - now_ns)
@@ -85,6 +89,9 @@ class Watchdog:
     def _look(self) -> None:
         """End the exchange if a limit has passed, else come back when the next one may have."""
         self._timer = None
+        self._catch_up()
+        if self._timeline.end is not None:
+            return
         now_ns = time.monotonic_ns()
         if self._is_silent(now_ns) and self._timeline.over_ns() is not None:
             self._leave_open(now_ns)

@@ -166,6 +166,8 @@ def _remarks(result: Result) -> RenderableType | None:
 def _client(result: Result) -> str:
     health = result.health
     parts = [f"event-loop lag p99 {quantity(health.loop_lag_p99, 'ns', 2)}"]
+    if health.reader_lag_p99 is not None:
+        parts.append(f"reading thread's {quantity(health.reader_lag_p99, 'ns', 2)}")
     if health.receive_delay_p99 is not None:
         parts.append(f"stamped after the kernel by p99 {quantity(health.receive_delay_p99, 'ns', 2)}")
     if health.schedule_lag_p99 is not None:

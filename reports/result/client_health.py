@@ -49,6 +49,9 @@ class ClientHealth(msgspec.Struct, frozen=True, kw_only=True):
             with the sending. None in results that don't have it: then the loop lag stands for it.
         interval_error_p99: Bound on the error of 99 % of the times between two stamps.
         response_error_p99: Bound on the error of 99 % of the times that begin with the due time.
+        reader_lag_p99: How late the thread that reads got to its probe: then the loop's lag delays no stamp.
+            None where the event loop reads.
+        reader_lag_max: Likewise, the worst.
         workers: Each process of the load, where there were several: then counts and CPU are the sums of
             theirs, and every time is that of the worst of them.
     """
@@ -73,4 +76,6 @@ class ClientHealth(msgspec.Struct, frozen=True, kw_only=True):
     stamp_error_p99: int | None = None
     interval_error_p99: int | None = None
     response_error_p99: int | None = None
+    reader_lag_p99: int | None = None
+    reader_lag_max: int | None = None
     workers: tuple[WorkerHealth, ...] = ()

@@ -149,6 +149,8 @@ def health(result: Result) -> Iterator[tuple[str, str]]:
     """Name and value of each of the harness's own figures."""
     own = result.health
     yield "Event-loop lag p99, max", _pair(own.loop_lag_p99, own.loop_lag_max)
+    if own.reader_lag_p99 is not None:
+        yield "Reading thread's lag p99, max", _pair(own.reader_lag_p99, own.reader_lag_max)
     if own.receive_delay_p99 is not None:
         name = f"Receipt by the kernel to stamp p99, max ({own.num_receive_delays:,} reads)"
         yield name, _pair(own.receive_delay_p99, own.receive_delay_max)

@@ -81,18 +81,27 @@ class _NoSample(ReceiveDelays):
         return False
 
 
-def _by_the_loop(target: Target, timeouts: Timeouts) -> Transport:
-    """Raw, every connection carried by the event loop's own transport. By itself the first one isn't."""
+def _without_reader(target: Target, timeouts: Timeouts) -> RawTransport:
+    """Raw, as where there is no C compiler: the first connection is read with the kernel's stamps."""
     transport = RawTransport(target, timeouts)
+    transport._connector._has_reader = False
+    return transport
+
+
+def _by_the_loop(target: Target, timeouts: Timeouts) -> RawTransport:
+    """The same, every connection carried by the event loop's own transport."""
+    transport = _without_reader(target, timeouts)
     transport._connector._receive_delays = _NoSample()
     return transport
 
 
 CARRIERS = {
+    "raw-reader-uvloop": Carrier(RawTransport, new_event_loop),
+    "raw-reader-asyncio": Carrier(RawTransport, asyncio.new_event_loop),
     "raw-uvloop": Carrier(_by_the_loop, new_event_loop),
     "raw-asyncio": Carrier(_by_the_loop, asyncio.new_event_loop),
-    "raw-stamped-uvloop": Carrier(RawTransport, new_event_loop),
-    "raw-stamped-asyncio": Carrier(RawTransport, asyncio.new_event_loop),
+    "raw-stamped-uvloop": Carrier(_without_reader, new_event_loop),
+    "raw-stamped-asyncio": Carrier(_without_reader, asyncio.new_event_loop),
     "aiohttp-uvloop": Carrier(AiohttpTransport, new_event_loop),
     "aiohttp-asyncio": Carrier(AiohttpTransport, asyncio.new_event_loop),
 }

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 NUM_TOKENS = 64
 LIMIT_NS = 1_000_000
+TRIES = 5
 
 
 def closed_loop(streams: int, requests: int) -> dict[str, Any]:
@@ -36,10 +37,10 @@ def test_counts_are_exact_and_times_agree_with_the_server(
 ) -> None:
     """TTFT 50 ms, gap 10 ms, 64 tokens: p50 of TTFT and of gaps within 1 ms of the server's own log.
 
-    Counts must be exact each time. The machine may be busy with other things, so the times get three tries.
+    Counts must be exact each time. The machine may be busy with other things, so the times get several tries.
     """
     errors = [_errors_ns(streams, requests, tmp_path / "0")]
-    while max(errors[-1]) >= LIMIT_NS and len(errors) < 3:
+    while max(errors[-1]) >= LIMIT_NS and len(errors) < TRIES:
         errors.append(_errors_ns(streams, requests, tmp_path / str(len(errors))))
     assert max(errors[-1]) < LIMIT_NS, errors
 
