@@ -23,7 +23,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "gpu: needs a CUDA device")
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="session", autouse=True)
 def device() -> torch.device:
     """The CUDA device, with kernels that serve."""
     if not torch.cuda.is_available():

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from support.triton_interpreter import skip_unless_interpreted
 
 pytest.importorskip("triton", reason="Triton is not installed: its kernels can't be interpreted")
 
@@ -57,6 +58,7 @@ class ReplayingRunner(GraphRunner):
 @pytest.fixture
 def make_gpu_engine(make_engine: MakeEngine, monkeypatch: pytest.MonkeyPatch) -> MakeEngine:
     """An engine as on a CUDA device."""
+    skip_unless_interpreted()
     monkeypatch.setattr(gpu_kernels, "serves", lambda _: True)
     monkeypatch.setattr(make_runner, "GraphRunner", ReplayingRunner)
 

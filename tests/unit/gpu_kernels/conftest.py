@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from support.triton_interpreter import skip_unless_interpreted
 
 RandomTensor = Callable[..., torch.Tensor]
 
@@ -16,9 +17,7 @@ TOLERANCES = {torch.float32: 2e-5, torch.float16: 2**-10, torch.bfloat16: 2**-7}
 @pytest.fixture(autouse=True)
 def interpreted() -> None:
     """Skip where the kernels can't be interpreted."""
-    triton = pytest.importorskip("triton", reason="Triton is not installed: its kernels can't be interpreted")
-    if not triton.knobs.runtime.interpret:
-        pytest.skip("TRITON_INTERPRET is not 1: the kernels would be compiled for a GPU")
+    skip_unless_interpreted()
 
 
 @pytest.fixture(scope="session")
