@@ -1,4 +1,4 @@
-"""The server's command line: ``serve`` and ``model``. Nothing heavy is imported before a command needs it."""
+"""The server's command line, a command each file. Nothing heavy is imported before a command needs it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 import click
 
 from reference_server.commands.model import model
+from reference_server.commands.roofline import roofline
 from reference_server.commands.serve import serve
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
@@ -21,6 +22,7 @@ def cli() -> None:
 
 cli.add_command(serve)
 cli.add_command(model)
+cli.add_command(roofline)
 
 
 def main() -> None:

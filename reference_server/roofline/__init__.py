@@ -1,0 +1,1 @@
+"""How near a decoding step comes to what this machine allows: calibration, the cost of a step, its time."""
