@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from harness.campaign.order import Order
     from harness.capacity.axis import Axis
-    from harness.capacity.plan import Budget
+    from harness.capacity.budget import Budget
     from harness.sla.rule import Rule
     from reports.capacity.search import Capacity
     from scenarios.scenario import Scenario

@@ -17,7 +17,7 @@ from harness.commands._options import (
 )
 
 if TYPE_CHECKING:
-    from harness.capacity.plan import Budget
+    from harness.capacity.budget import Budget
 
 
 @click.command()
@@ -66,7 +66,7 @@ def command(scenario: str, **options: Any) -> None:  # noqa: ANN401 (click's)
 
 
 def _budget(*, precision: str, max_time: str, **loads: Any) -> Budget:  # noqa: ANN401 (click's)
-    from harness.capacity.plan import Budget
+    from harness.capacity.budget import Budget
     from scenarios.durations import parse_duration
     from scenarios.errors import ScenarioError
     from scenarios.rates import parse_share

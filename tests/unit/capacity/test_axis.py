@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from harness.capacity.axis import at, axis_of, expected_s
+from harness.capacity.budget import Budget
 from harness.capacity.errors import CapacityError
-from harness.capacity.plan import Budget
 from harness.capacity.search import Step
 from harness.sla.grammar import rules_from
 from scenarios.scenario import Scenario, scenario_from

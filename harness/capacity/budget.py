@@ -1,4 +1,4 @@
-"""What a search is about, and what it may spend."""
+"""What a search may spend, and between which loads."""
 
 from __future__ import annotations
 
