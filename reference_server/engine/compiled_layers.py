@@ -50,6 +50,14 @@ class CompiledLayers:
         self._layers(hidden, tokens)
         return hidden
 
+    def logits(self, model: Any, hidden: Tensor) -> Tensor:  # noqa: ANN401  # as above
+        """What ``model.logits`` returns, in float32, and where the head has a kernel never rounded before."""
+        head = model.lm_head
+        if isinstance(head, HybridLinear) and head.takes_few(len(hidden)):
+            return head.few(model.model.norm(hidden), torch.float32)
+        logits: Tensor = model.logits(hidden)
+        return logits.float()
+
 
 def compiled_layers(model: Any, attention: AttentionBackend) -> CompiledLayers | None:  # noqa: ANN401  # as above
     """Those of a model, or None if it has an operation without a kernel."""

@@ -28,8 +28,7 @@ class ModelRunner:
         """Compute the batch; logits ``[R, vocab_size]`` float32 of the rows that sample."""
         hidden = self._hidden(batch)
         rows = torch.from_numpy(batch.sampling_rows).to(self._device)
-        logits: Tensor = self._model.logits(hidden[rows])
-        return logits.float()
+        return self._logits(hidden[rows])
 
     def _hidden(self, batch: Batch) -> Tensor:
         """Hidden states of all tokens, ``[T, hidden]``."""
@@ -40,3 +39,10 @@ class ModelRunner:
         positions = torch.from_numpy(batch.positions).to(self._device)
         hidden: Tensor = self._model(token_ids, positions, attend)
         return hidden
+
+    def _logits(self, hidden: Tensor) -> Tensor:
+        """Of rows of hidden states, float32."""
+        if self._compiled is not None:
+            return self._compiled.logits(self._model, hidden)
+        logits: Tensor = self._model.logits(hidden)
+        return logits.float()

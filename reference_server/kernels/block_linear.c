@@ -24,6 +24,7 @@
 #define BYTE_ZERO 128
 #define ROUNDER 12582912.0f /* 1.5 x 2^23: adding it rounds to an integer, found in the low bits */
 
+#define RING 4           /* blocks that are unpacked ahead */
 #define UNIT_ROWS 16     /* the matrix unit multiplies so many at once */
 #define MIN_UNIT_ROWS 17 /* fewer are as quick in lanes */
 #define MIN_PAIR_ROWS 5  /* the same where nothing has to be unpacked */
@@ -42,7 +43,7 @@ typedef struct {
     const uint8_t *weight;
     const float *bias; /* or NULL */
     void *output;
-    int is_bfloat16;
+    int x_is_bfloat16, output_is_bfloat16;
     int64_t num_rows, num_blocks, num_outputs;
     enum form form;
     int use_unit;
@@ -71,7 +72,7 @@ static void quantize_rows(const void *x, const Job *job) {
     const Rows *rows = &job->rows;
     for (int64_t block = 0; block < job->num_rows * job->num_blocks; block++) {
         float wide[BLOCK];
-        if (job->is_bfloat16) {
+        if (job->x_is_bfloat16) {
             const uint16_t *narrow = (const uint16_t *)x + block * BLOCK;
             for (int i = 0; i < BLOCK; i++) wide[i] = from_bfloat16(narrow[i]);
         } else {
@@ -91,7 +92,7 @@ static inline ints four_inputs(const int8_t *p) {
 }
 
 static inline void store_values(const Job *job, int64_t start, const float *values, const int64_t count) {
-    if (job->is_bfloat16) {
+    if (job->output_is_bfloat16) {
         uint16_t *output = (uint16_t *)job->output + start;
         for (int64_t i = 0; i < count; i++) output[i] = to_bfloat16(values[i]);
     } else {
@@ -105,7 +106,7 @@ static void store(const Job *job, int64_t row, int64_t first, float *values) {
     if (job->bias) {
         for (int64_t i = 0; i < LANES && i < left; i++) values[i] += job->bias[first + i];
     }
-    if (left >= LANES && job->is_bfloat16) {
+    if (left >= LANES && job->output_is_bfloat16) {
         store_bfloat16s((uint16_t *)job->output + start, load_floats(values));
     } else if (left >= LANES) {
         store_values(job, start, values, LANES);
@@ -197,50 +198,97 @@ static inline __attribute__((always_inline)) void unpack_block(const uint8_t *ti
     }
 }
 
-/* The tiles' blocks, unpacked one after the other in turn: pairs [blocks][2][16][16]. */
-static void unpack_tiles(const Job *job, const uint8_t *left, const uint8_t *right, uint32_t *pairs) {
-    const int64_t bytes = TILE_BYTES[job->form];
-    for (int64_t block = 0; block < job->num_blocks; block++, left += bytes, right += bytes) {
-        const uint8_t *packed[2] = {left, right};
-        for (int column = 0; column < 2; column++, pairs += TILE * TILE) {
-            for (int64_t ahead = 0; ahead < bytes; ahead += 64) __builtin_prefetch(packed[column] + PREFETCH + ahead);
-            if (job->form == NIBBLES) {
-                unpack_block(packed[column], NIBBLES, pairs);
-            } else {
-                unpack_block(packed[column], BYTES, pairs);
-            }
+/* Two tiles of outputs; the last one may be alone, then it is its own neighbour. */
+typedef struct {
+    int64_t first_output;
+    const uint8_t *left, *right;
+} Strip;
+
+/* Block by block: [2][16][16] */
+static void unpack_pair(const Job *job, const Strip *strip, int64_t block, uint32_t *pairs) {
+    const int64_t bytes = TILE_BYTES[job->form], place = block * bytes;
+    const uint8_t *packed[2] = {strip->left + place, strip->right + place};
+    for (int column = 0; column < 2; column++, pairs += TILE * TILE) {
+        for (int64_t ahead = 0; ahead < bytes; ahead += 64) __builtin_prefetch(packed[column] + PREFETCH + ahead);
+        if (job->form == NIBBLES) {
+            unpack_block(packed[column], NIBBLES, pairs);
+        } else {
+            unpack_block(packed[column], BYTES, pairs);
         }
     }
 }
 
-static void store_corner(const Job *job, const int64_t *rows, int64_t tile, float *products, int corner) {
-    int64_t count = job->num_rows < UNIT_ROWS ? job->num_rows : UNIT_ROWS, first = (tile + corner % 2) * TILE;
-    for (int64_t r = 0; r < count && first < job->num_outputs; r++) {
-        store(job, rows[corner / 2] + r, first, products + (corner * TILE + r) * TILE);
+/* Rows of a corner from `row` on. Those at the end are the last 16, some of them twice: they come out the same. */
+typedef struct {
+    int64_t rows[2];
+    const uint16_t *first, *second; /* second may be NULL */
+} Corner;
+
+static Corner corner_at(const Job *job, int64_t row) {
+    const int64_t last = job->num_rows > UNIT_ROWS ? job->num_rows - UNIT_ROWS : 0, size = job->num_blocks * BLOCK;
+    Corner corner = {{row < last ? row : last, row + UNIT_ROWS < last ? row + UNIT_ROWS : last}, NULL, NULL};
+    corner.first = job->x + corner.rows[0] * size;
+    if (row + UNIT_ROWS < job->num_rows) corner.second = job->x + corner.rows[1] * size;
+    return corner;
+}
+
+static void finish_corner(const Job *job, const Strip *strip, const Corner *corner) {
+    float products[4 * TILE * TILE] __attribute__((aligned(ALIGNMENT)));
+    int64_t count = job->num_rows < UNIT_ROWS ? job->num_rows : UNIT_ROWS;
+    unit_store_corner(products);
+    for (int i = 0; i < (corner->second ? 4 : 2); i++) {
+        int64_t output = strip->first_output + i % 2 * TILE;
+        for (int64_t r = 0; r < count && output < job->num_outputs; r++) {
+            store(job, corner->rows[i / 2] + r, output, products + (i * TILE + r) * TILE);
+        }
     }
 }
 
-/* Two tiles of outputs of all rows, by the matrix unit; the last tile may be alone. The rows at the end are the last 16,
- * some of them twice: they come out the same. */
-static void multiply_strip(const Job *job, int64_t tile, uint32_t *pairs) {
-    float products[4 * TILE * TILE] __attribute__((aligned(ALIGNMENT)));
-    const int64_t tile_bytes = job->num_blocks * TILE_BYTES[job->form], num_inputs = job->num_blocks * BLOCK;
-    const int64_t last = job->num_rows > UNIT_ROWS ? job->num_rows - UNIT_ROWS : 0;
-    const uint8_t *left = job->weight + tile * tile_bytes;
-    const uint8_t *right = (tile + 1) * TILE < job->num_outputs ? left + tile_bytes : left;
-    const uint32_t *words[2] = {(const uint32_t *)left, (const uint32_t *)right};
-    int64_t block_words = TILE * TILE;
-    if (job->form != PAIRS) {
-        unpack_tiles(job, left, right, pairs);
-        words[0] = pairs, words[1] = pairs + block_words, block_words *= 2;
+static void add_block(const Job *job, const Corner *corner, int64_t block, const uint32_t *left, const uint32_t *right) {
+    const int64_t place = block * BLOCK, row_bytes = job->num_blocks * BLOCK * 2;
+    unit_add_to_corner(corner->first + place, corner->second ? corner->second + place : NULL, row_bytes, left, right);
+}
+
+/* All rows are one corner: blocks are unpacked a little ahead, as what was just written can't be loaded at once. */
+static void multiply_one_corner(const Job *job, const Strip *strip) {
+    uint32_t ring[RING][2 * TILE * TILE] __attribute__((aligned(ALIGNMENT)));
+    const Corner corner = corner_at(job, 0);
+    unit_begin_corner();
+    for (int64_t ahead = 0; ahead < job->num_blocks + RING - 1; ahead++) {
+        int64_t block = ahead - (RING - 1);
+        if (ahead < job->num_blocks) unpack_pair(job, strip, ahead, ring[ahead % RING]);
+        if (block >= 0) add_block(job, &corner, block, ring[block % RING], ring[block % RING] + TILE * TILE);
     }
+    finish_corner(job, strip, &corner);
+}
+
+/* Corner by corner, from blocks that are unpacked or need not be: [blocks], left and right block_words apart each. */
+static void multiply_corners(const Job *job, const Strip *strip, const uint32_t *left, const uint32_t *right,
+                             int64_t block_words) {
     for (int64_t row = 0; row < job->num_rows; row += 2 * UNIT_ROWS) {
-        int64_t rows[2] = {row < last ? row : last, row + UNIT_ROWS < last ? row + UNIT_ROWS : last};
-        int has_second = row + UNIT_ROWS < job->num_rows;
-        const uint16_t *second = has_second ? job->x + rows[1] * num_inputs : NULL;
-        unit_multiply_corner(job->x + rows[0] * num_inputs, second, num_inputs * 2, words[0], words[1], block_words,
-                             job->num_blocks, products);
-        for (int corner = 0; corner < 2 + 2 * has_second; corner++) store_corner(job, rows, tile, products, corner);
+        const Corner corner = corner_at(job, row);
+        unit_begin_corner();
+        for (int64_t block = 0; block < job->num_blocks; block++) {
+            add_block(job, &corner, block, left + block * block_words, right + block * block_words);
+        }
+        finish_corner(job, strip, &corner);
+    }
+}
+
+/* pairs: room for the strip's blocks. */
+static void multiply_strip(const Job *job, int64_t tile, uint32_t *pairs) {
+    const int64_t tile_bytes = job->num_blocks * TILE_BYTES[job->form], words = TILE * TILE;
+    Strip strip = {tile * TILE, job->weight + tile * tile_bytes, job->weight + tile * tile_bytes};
+    if ((tile + 1) * TILE < job->num_outputs) strip.right += tile_bytes;
+    if (job->form == PAIRS) {
+        multiply_corners(job, &strip, (const uint32_t *)strip.left, (const uint32_t *)strip.right, words);
+    } else if (job->num_rows <= 2 * UNIT_ROWS) {
+        multiply_one_corner(job, &strip);
+    } else {
+        for (int64_t block = 0; block < job->num_blocks; block++) {
+            unpack_pair(job, &strip, block, pairs + 2 * words * block);
+        }
+        multiply_corners(job, &strip, pairs, pairs + words, 2 * words);
     }
 }
 
@@ -335,24 +383,24 @@ static int prefers_unit(int64_t num_rows, enum form form) {
 
 /* What one of so many threads does of block_linear. */
 int block_linear_part(const void *x, const void *weight, const float *bias, void *output, int64_t num_rows,
-                      int64_t num_inputs, int64_t num_outputs, int form, int is_bfloat16, int allow_unit, int part,
-                      int num_parts) {
-    Job job = {x, weight, bias, output, is_bfloat16, num_rows, num_inputs / BLOCK, num_outputs, (enum form)form,
-               allow_unit && is_bfloat16 && prefers_unit(num_rows, (enum form)form), {0}};
+                      int64_t num_inputs, int64_t num_outputs, int form, int x_is_bfloat16, int output_is_bfloat16,
+                      int allow_unit, int part, int num_parts) {
+    Job job = {x, weight, bias, output, x_is_bfloat16, output_is_bfloat16, num_rows, num_inputs / BLOCK, num_outputs,
+               (enum form)form, allow_unit && x_is_bfloat16 && prefers_unit(num_rows, (enum form)form), {0}};
     return job.use_unit ? multiply_by_unit(&job, part, num_parts) : multiply_in_lanes(&job, x, part, num_parts);
 }
 
-/* Returns 0, or 1 if there is no memory to work in. x and output are float32, or bfloat16, which alone pairs and the
- * matrix unit take: they multiply x as it is with weights in bfloat16. */
+/* Returns 0, or 1 if there is no memory to work in. x and output are float32, or bfloat16; pairs and the matrix unit
+ * take x in bfloat16 alone, and multiply it as it is with weights in bfloat16. */
 int block_linear(const void *x, const void *weight, const float *bias, void *output, int64_t num_rows,
-                 int64_t num_inputs, int64_t num_outputs, int form, int is_bfloat16, int allow_unit,
-                 int num_threads) {
+                 int64_t num_inputs, int64_t num_outputs, int form, int x_is_bfloat16, int output_is_bfloat16,
+                 int allow_unit, int num_threads) {
     int failed = 0;
     if (num_threads < 1) num_threads = 1;
 #pragma omp parallel for num_threads(num_threads) schedule(static) reduction(| : failed) if (num_threads > 1)
     for (int part = 0; part < num_threads; part++) {
-        failed |= block_linear_part(x, weight, bias, output, num_rows, num_inputs, num_outputs, form, is_bfloat16,
-                                    allow_unit, part, num_threads);
+        failed |= block_linear_part(x, weight, bias, output, num_rows, num_inputs, num_outputs, form, x_is_bfloat16,
+                                    output_is_bfloat16, allow_unit, part, num_threads);
     }
     return failed;
 }

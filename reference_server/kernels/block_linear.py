@@ -24,7 +24,7 @@ from reference_server.kernels.packed_blocks import (
 if TYPE_CHECKING:
     import ctypes
 
-ARGUMENTS = (POINTER, POINTER, POINTER, POINTER, SIZE, SIZE, SIZE, INT, INT, INT, INT)
+ARGUMENTS = (POINTER, POINTER, POINTER, POINTER, SIZE, SIZE, SIZE, INT, INT, INT, INT, INT)
 _DTYPES = (torch.bfloat16, torch.float32)
 _TOLERANCE = 1e-4
 _BFLOAT16_TOLERANCE = 5e-3
@@ -32,7 +32,7 @@ _MANY_ROWS = 37
 
 
 class BlockLinear:
-    """``x [T, in] -> [T, out]`` in C, in the precision of ``x``: bfloat16, or on quantized blocks float32.
+    """``x [T, in] -> [T, out]`` in C, of bfloat16, or on quantized blocks of float32.
 
     Args:
         functions: The loaded kernels.
@@ -57,17 +57,17 @@ class BlockLinear:
         self._dtypes = _DTYPES[:1] if packed.form is Form.PAIRS else _DTYPES
         self._form, self._use_matrix_unit = int(packed.form), use_matrix_unit
 
-    def __call__(self, x: Tensor) -> Tensor:
-        """Multiply rows."""
+    def __call__(self, x: Tensor, dtype: torch.dtype | None = None) -> Tensor:
+        """Multiply rows; the result is of ``dtype``, bfloat16 or float32, by default that of ``x``."""
         num_rows, num_inputs = x.shape
         if num_inputs != self._num_inputs or x.dtype not in self._dtypes:
             raise ValueError(f"x is {x.dtype} with {num_inputs} columns; the weights have {self._num_inputs}")
         x = x.contiguous()
-        output = torch.empty(num_rows, self._num_outputs, dtype=x.dtype)
+        output = torch.empty(num_rows, self._num_outputs, dtype=dtype or x.dtype)
         failed = self._function(
             x.data_ptr(), self._weight_address, self._bias_address, output.data_ptr(), num_rows, num_inputs,
-            self._num_outputs, self._form, x.dtype is torch.bfloat16, self._use_matrix_unit,
-            torch.get_num_threads(),
+            self._num_outputs, self._form, x.dtype is torch.bfloat16, output.dtype is torch.bfloat16,
+            self._use_matrix_unit, torch.get_num_threads(),
         )  # fmt: skip
         if failed:
             raise MemoryError(f"no memory to multiply {num_rows} rows of {num_inputs}")

@@ -49,7 +49,7 @@ static int64_t row_of_qkv(const Decoder *d) { return (d->num_heads + 2 * d->num_
 
 static int multiply(const Linear *linear, const uint16_t *x, uint16_t *output, int64_t num_rows, const Team *team) {
     return block_linear_part(x, linear->weight, linear->bias, output, num_rows, linear->num_inputs,
-                             linear->num_outputs, (int)linear->form, 1, 1, team->part, team->num_parts);
+                             linear->num_outputs, (int)linear->form, 1, 1, 1, team->part, team->num_parts);
 }
 
 /* Queries and keys of a thread's rows are rotated; keys and values, which follow the queries, go to their slots. */

@@ -55,6 +55,7 @@ static inline floats sums_of(const floats *v) {
     floats d = _mm512_add_ps(_mm512_shuffle_f32x4(four[2], four[3], 0x88), _mm512_shuffle_f32x4(four[2], four[3], 0xdd));
     return _mm512_add_ps(_mm512_shuffle_f32x4(c, d, 0x88), _mm512_shuffle_f32x4(c, d, 0xdd));
 }
+static inline floats divide(floats a, floats b) { return _mm512_div_ps(a, b); }
 static inline floats subtract(floats a, floats b) { return _mm512_sub_ps(a, b); }
 static inline floats lesser(floats a, floats b) { return _mm512_min_ps(a, b); }
 static inline floats greater(floats a, floats b) { return _mm512_max_ps(a, b); }
@@ -130,6 +131,7 @@ static inline floats sums_of(const floats *v) {
     floats b = _mm256_hadd_ps(_mm256_hadd_ps(v[4], v[5]), _mm256_hadd_ps(v[6], v[7]));
     return _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31));
 }
+static inline floats divide(floats a, floats b) { return _mm256_div_ps(a, b); }
 static inline floats subtract(floats a, floats b) { return _mm256_sub_ps(a, b); }
 static inline floats lesser(floats a, floats b) { return _mm256_min_ps(a, b); }
 static inline floats greater(floats a, floats b) { return _mm256_max_ps(a, b); }
@@ -251,6 +253,10 @@ static inline floats sums_of(const floats *v) {
 }
 static inline floats add(floats a, floats b) {
     EACH a.at[lane] += b.at[lane];
+    return a;
+}
+static inline floats divide(floats a, floats b) {
+    EACH a.at[lane] /= b.at[lane];
     return a;
 }
 static inline floats subtract(floats a, floats b) {

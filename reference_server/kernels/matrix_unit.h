@@ -34,29 +34,32 @@ static inline void unit_open(int64_t num_rows) {
     _tile_loadconfig(&tiles);
 }
 
-/* products [2][2][16][16]: of 16 rows at first and 16 at second, a row every row_bytes, and two tiles of 16 outputs.
- * left, right [16][16], every block_words: pairs of a block's 32 inputs by output. Without second, of the first rows. */
-static inline void unit_multiply_corner(const uint16_t *first, const uint16_t *second, int64_t row_bytes,
-                                        const uint32_t *left, const uint32_t *right, int64_t block_words,
-                                        int64_t num_blocks, float *products) {
+/* A corner is the products of 16 rows at `first` and, if there are more, 16 at `second` with two tiles of 16 outputs. */
+static inline void unit_begin_corner(void) {
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
-    for (int64_t block = 0; block < num_blocks; block++, left += block_words, right += block_words) {
-        _tile_loadd(4, first + block * 2 * SIDE, row_bytes);
-        _tile_loadd(6, left, 64);
-        _tile_dpbf16ps(0, 4, 6);
-        _tile_loadd(7, right, 64);
-        _tile_dpbf16ps(1, 4, 7);
-        if (!second) continue;
-        _tile_loadd(5, second + block * 2 * SIDE, row_bytes);
-        _tile_dpbf16ps(2, 5, 6);
-        _tile_dpbf16ps(3, 5, 7);
-    }
+}
+
+/* Adds 32 inputs: a row every row_bytes; left, right [16][16]: pairs of inputs by output. */
+static inline void unit_add_to_corner(const uint16_t *first, const uint16_t *second, int64_t row_bytes,
+                                      const uint32_t *left, const uint32_t *right) {
+    _tile_loadd(4, first, row_bytes);
+    _tile_loadd(6, left, 64);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_loadd(7, right, 64);
+    _tile_dpbf16ps(1, 4, 7);
+    if (!second) return;
+    _tile_loadd(5, second, row_bytes);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+}
+
+/* products [2 of rows][2 of outputs][16][16] */
+static inline void unit_store_corner(float *products) {
     _tile_stored(0, products, 64);
     _tile_stored(1, products + SIDE * SIDE, 64);
-    if (!second) return;
     _tile_stored(2, products + 2 * SIDE * SIDE, 64);
     _tile_stored(3, products + 3 * SIDE * SIDE, 64);
 }
@@ -120,12 +123,12 @@ static inline void turn_words(const uint32_t *from, int64_t from_stride, uint32_
 #else
 static inline int unit_is_there(void) { return 0; }
 static inline void unit_open(int64_t num_rows) { (void)num_rows; }
-static inline void unit_multiply_corner(const uint16_t *first, const uint16_t *second, int64_t row_bytes,
-                                        const uint32_t *left, const uint32_t *right, int64_t block_words,
-                                        int64_t num_blocks, float *products) {
+static inline void unit_begin_corner(void) {}
+static inline void unit_add_to_corner(const uint16_t *first, const uint16_t *second, int64_t row_bytes,
+                                      const uint32_t *left, const uint32_t *right) {
     (void)first, (void)second, (void)row_bytes, (void)left, (void)right;
-    (void)block_words, (void)num_blocks, (void)products;
 }
+static inline void unit_store_corner(float *products) { (void)products; }
 static inline void unit_close(void) {}
 static inline void unit_multiply(const uint32_t *a, int64_t a_stride, const uint32_t *b, float *c, int64_t num_rows,
                                  int64_t num_pairs, int64_t num_columns, int adds) {

@@ -13,6 +13,7 @@
 #include "lanes.h"
 #include "matrix_unit.h"
 #include "scratch.h"
+#include "walk.h"
 
 #define ROWS 96
 #define KEYS 64
@@ -32,6 +33,7 @@ typedef struct {
 
 /* What a job works on. Numbers of rows are rounded up to whole units of 16; those beyond the last query are zeros. */
 typedef struct {
+    Walk tokens;
     int64_t kv_head, first_row, num_rows; /* rows are queries by token, then by head of the group */
     uint16_t *keys;                       /* [KEYS][dim] */
     uint32_t *values;                     /* [KEYS / 2][dim] pairs of keys */
@@ -44,11 +46,6 @@ typedef struct {
 } Work;
 
 static int64_t group_of(const Chunk *c) { return c->num_heads / c->num_kv_heads; }
-
-static const uint16_t *stored_key(const Chunk *c, int64_t position, int64_t kv_head) {
-    int64_t slot = c->table[position / c->block_size] * c->block_size + position % c->block_size;
-    return c->pool + (slot * 2 * c->num_kv_heads + kv_head) * c->dim;
-}
 
 static int64_t offset_of(const Chunk *c, const Work *w, int64_t row, int64_t token_stride) {
     int64_t group = group_of(c), global = w->first_row + row;
@@ -74,14 +71,13 @@ static void load_queries(const Chunk *c, Work *w) {
     memset(w->result, 0, (size_t)(c->dim * w->num_rows) * sizeof *w->result);
 }
 
-/* Keys and values from `first` on; beyond the context the last ones again, which no row sees. */
-static void load_tile(const Chunk *c, Work *w, int64_t first) {
+/* The next keys and values; beyond the context the last ones again, which no row sees. */
+static void load_tile(const Chunk *c, Work *w) {
     const int64_t dim = c->dim, to_value = c->num_kv_heads * dim;
     for (int64_t pair = 0; pair < KEYS / 2; pair++) {
         const uint16_t *key[2];
         for (int i = 0; i < 2; i++) {
-            int64_t position = first + 2 * pair + i;
-            key[i] = stored_key(c, position < c->context ? position : c->context - 1, w->kv_head);
+            key[i] = next_token(&w->tokens);
             memcpy(w->keys + (2 * pair + i) * dim, key[i], (size_t)dim * sizeof *w->keys);
         }
         uint32_t *values = w->values + pair * dim;
@@ -224,9 +220,10 @@ static void store_results(const Chunk *c, const Work *w) {
 
 static void attend(const Chunk *c, Work *w) {
     load_queries(c, w);
+    w->tokens = walk(c->pool + w->kv_head * c->dim, c->table, c->block_size, 2 * c->num_kv_heads * c->dim, c->context);
     const int64_t end = (int64_t)w->visible[w->num_rows - 1], all_see = (int64_t)w->visible[0];
     for (int64_t first = 0; first < end; first += KEYS) {
-        load_tile(c, w, first);
+        load_tile(c, w);
         score(c, w);
         for (int64_t column = 0; column < w->num_rows; column += LANES) {
             if (first + KEYS > all_see) hide(w, column, first);

@@ -5,6 +5,7 @@
 #include "kernels.h"
 #include "lanes.h"
 #include "scratch.h"
+#include "walk.h"
 
 #define MAX_HEADS 4
 #define COLUMNS 2 /* vectors of coordinates that are summed at once */
@@ -31,21 +32,15 @@ static int64_t tokens_in_block(const Attention *a, int64_t sequence, int64_t fir
     return left < a->block_size ? left : a->block_size;
 }
 
-static const uint16_t *stored_token(const Attention *a, int64_t sequence, int64_t position) {
-    return stored_block(a, sequence, position / a->block_size) + position % a->block_size * token_stride(a);
-}
-
 /* Scores of the context for the query heads of a key head: LANES keys at a time, each by a vector of partial sums. */
 static void score(const Attention *a, int64_t sequence, int64_t kv_head, float *scores, int64_t stride) {
     const int64_t dim = a->dim, context = a->contexts[sequence], group = a->num_heads / a->num_kv_heads;
     const uint16_t *queries = a->query + sequence * a->query_stride + kv_head * group * dim;
     const floats scale = all_floats(1.0f / sqrtf((float)dim));
+    Walk tokens = walk(a->pool + kv_head * dim, a->tables + sequence * a->table_width, a->block_size, token_stride(a), context);
     for (int64_t first = 0; first < context; first += LANES) {
         const uint16_t *keys[LANES];
-        for (int64_t i = 0; i < LANES; i++) { /* behind the end the last one again: nobody reads that score */
-            int64_t position = first + i < context ? first + i : context - 1;
-            keys[i] = stored_token(a, sequence, position) + kv_head * dim;
-        }
+        for (int64_t i = 0; i < LANES; i++) keys[i] = next_token(&tokens); /* scores behind the end are not read */
         for (int64_t head = 0; head < group; head++) {
             const uint16_t *query = queries + head * dim;
             floats parts[LANES];

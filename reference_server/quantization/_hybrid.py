@@ -46,6 +46,10 @@ class HybridLinear(nn.Module):
         self.register_buffer("blocks", few.packed.data)
         self.few, self.many = few, many
 
+    def takes_few(self, num_rows: int) -> bool:
+        """Whether so many rows are computed on blocks."""
+        return self.many is None or num_rows <= _MAX_FEW_ROWS
+
     @property
     def max_few_rows(self) -> int | None:
         """How many rows are computed on blocks at most; None: any number."""
@@ -53,6 +57,6 @@ class HybridLinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """``[T, in] -> [T, out]``."""
-        if self.many is not None and x.shape[0] > _MAX_FEW_ROWS:
-            return self.many(x)  # type: ignore[no-any-return]  # nn.Module
-        return self.few(x)
+        if self.many is None or self.takes_few(x.shape[0]):
+            return self.few(x)
+        return self.many(x)  # type: ignore[no-any-return]  # nn.Module

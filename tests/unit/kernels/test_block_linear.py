@@ -227,3 +227,12 @@ def test_dense_weights_take_bfloat16_only(functions: ctypes.CDLL) -> None:
     layer = BlockLinear(functions, pack_dense(random(16, 32).bfloat16()))
     with pytest.raises(ValueError, match="float32"):
         layer(torch.zeros(1, 32))
+
+
+@pytest.mark.parametrize("num_rows", [1, 4, 20])
+def test_results_may_stay_in_float32(functions: ctypes.CDLL, num_rows: int) -> None:
+    for blocks in (packed(random(40, 64), "Q4_1")[0], pack_dense(random(40, 64).bfloat16())):
+        layer, x = BlockLinear(functions, blocks, random(40)), random(num_rows, 64).bfloat16()
+        wide = layer(x, torch.float32)
+        assert wide.dtype is torch.float32
+        assert torch.equal(wide.bfloat16(), layer(x))
