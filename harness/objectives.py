@@ -11,22 +11,25 @@ from harness.sla.preconditions import demand_judgeable
 if TYPE_CHECKING:
     from harness.sla.rule import Rule
     from scenarios.scenario import Scenario
+    from scenarios.schedule import Schedule
 
 
-def objectives_of(scenario: Scenario) -> tuple[Rule, ...]:
+def objectives_of(scenario: Scenario, schedule: Schedule) -> tuple[Rule, ...]:
     """All of them, each one that a run of the scenario can be judged by.
+
+    Args:
+        scenario: What is sent.
+        schedule: Its own, or its outline.
 
     Raises:
         RuleError: One can't be read, or has no values in such a run.
-        ScenarioError: The scenario can't be run.
     """
     rules = rules_from(scenario.thresholds)
-    outline = scenario.outline()
     demand_judgeable(
         rules,
-        loop=outline.loop,
+        loop=schedule.loop,
         streaming=wire.endpoint(scenario.endpoint).streaming,
         deadlines=scenario.token_deadlines is not None,
-        until_decided=outline.stop.decided,
+        until_decided=schedule.stop.decided,
     )
     return rules

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from harness import __version__, wire
+from harness import __version__
 from harness.address import Address
 from harness.calibration.kept import with_calibration
 from harness.client import Client
@@ -25,17 +24,17 @@ from harness.histogram_log import write_histograms
 from harness.interruption import Interruption
 from harness.local_load import LocalLoad
 from harness.looks import Looks
+from harness.objectives import objectives_of
 from harness.observer import Observer
 from harness.preflight import find_model
 from harness.recount import recounted
 from harness.result_folder import Manifest, ResultFolder, ResultFolderError
 from harness.second_look import judged_with
 from harness.server_counter import schedule_of
-from harness.sla.grammar import rules_from
-from harness.sla.preconditions import demand_judgeable
 from harness.tally import Tally
 from harness.telemetry.log import read_telemetry
 from harness.telemetry.scraper import Scraper
+from harness.wall_clock import now_text
 from harness.window import window_of
 from harness.workers.crew import Crew
 from harness.workers.crew_size import crew_size
@@ -132,17 +131,10 @@ async def run(
     """
     for report_name in reports or ():
         formats.get(report_name)
-    rules = rules_from(scenario.thresholds)
     schedule = scenario.outline() if scenario.tokenizer == SERVER else scenario.schedule()
     decided = schedule.stop.decided
     demand_comparable(scenario, schedule.loop, model or scenario.model, baseline, until_decided=decided)
-    demand_judgeable(
-        rules,
-        loop=schedule.loop,
-        streaming=wire.endpoint(scenario.endpoint).streaming,
-        deadlines=scenario.token_deadlines is not None,
-        until_decided=decided,
-    )
+    objectives_of(scenario, schedule)
     address = Address(
         base_url=base_url,
         api_key=api_key,
@@ -218,7 +210,7 @@ def _manifest(
         scenario=scenario.to_mapping(),
         base_url=target.url,
         model=model,
-        started_at=datetime.now().astimezone().isoformat(timespec="seconds"),
+        started_at=now_text(),
         loop=schedule.loop,
         capped=schedule.max_in_flight is not None,
         window=window_of(schedule),

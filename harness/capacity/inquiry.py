@@ -47,7 +47,7 @@ async def inquire(scenario: Scenario, budget: Budget, order: Order) -> tuple[Cap
         HarnessError: The options, the server or the folder can't be used.
     """
     budget.check()
-    rules = objectives_of(scenario)
+    rules = objectives_of(scenario, scenario.outline())
     axis = axis_of(scenario, rules)
     target = order.address.target()
     model = await find_model(target, scenario.timeouts, order.model or scenario.model)

@@ -41,7 +41,7 @@ async def sweep(scenario: Scenario, grid: Grid, order: Order) -> tuple[Sweep, tu
     """
     scenarios = [scenario_from(scenario.to_mapping(), as_overrides(values)) for values in grid]
     for each in scenarios:
-        objectives_of(each)
+        objectives_of(each, each.outline())
     target = order.address.target()
     model = await find_model(target, scenario.timeouts, order.model or scenario.model)
     table = Sweep(

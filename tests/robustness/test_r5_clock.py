@@ -24,7 +24,6 @@ WALL = {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "time.st
 LABELS = {
     "harness/receive_delays.py": "both ends of a delay by the kernel's clock",
     "harness/result_folder.py": "the folder's name",
-    "harness/run.py": "started_at",
     "harness/wall_clock.py": "started_at, made_at",
 }
 """Where the wall clock may be read, and what for."""
