@@ -19,7 +19,7 @@ tests=0
 if "$python" -c "import pytest" 2>/dev/null; then
   # Without the project's own settings, which ask for plugins that a bare machine lacks.
   "$python" -c "import xdist" 2>/dev/null && beside="-n 2 --dist loadfile" || beside=""
-  timeout 150 "$python" -m pytest -c /dev/null --rootdir tests/gpu --confcutdir tests/gpu -p no:cacheprovider -q $beside \
+  timeout 150 "$python" -m pytest -c /dev/null --rootdir tests/gpu --confcutdir tests/gpu -p no:cacheprovider -p no:asyncio -q $beside \
     -m gpu tests/gpu
   tests=$?
 else

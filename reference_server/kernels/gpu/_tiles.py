@@ -1,4 +1,4 @@
-"""What the attention kernels share: where keys lie, and one step of a softmax that sees its scores by tiles.
+"""What the attention kernels share: attention of some rows to a stretch of a sequence's tokens, by tiles.
 
 A pool of one layer is ``[blocks, 2, Hkv, block_size, D]``, keys before values: what a block holds of a head
 is one piece of memory.
@@ -55,3 +55,49 @@ def take_in(
     total = total * shrunk + tl.sum(weights, axis=1)
     sums = sums * shrunk[:, None] + product(weights.to(value.dtype), value, IN_FLOAT32)
     return new_best, total, sums
+
+
+@triton.jit
+def attend_to_tokens(
+    q: tl.tensor,
+    pool: tl.tensor,
+    table: tl.tensor,
+    first: tl.tensor,
+    end: tl.tensor,
+    position: tl.tensor,
+    kv_head: tl.tensor,
+    scale: tl.tensor,
+    NUM_KV_HEADS: tl.constexpr,
+    HEAD_DIM: tl.constexpr,
+    BLOCK_SIZE: tl.constexpr,
+    ROWS: tl.constexpr,
+    DIM_PADDED: tl.constexpr,
+    TILE: tl.constexpr,
+    IN_FLOAT32: tl.constexpr,
+) -> tl.tensor:
+    """Let rows ``q [ROWS, DIM_PADDED]`` attend to tokens ``first`` to ``end``, up to their own position.
+
+    Each row must see the token ``first``.
+
+    Returns:
+        Of each row the best score, in units of log 2, the sum of weights in relation to it, and the sum of
+        values by these weights.
+    """
+    dim, in_tile = tl.arange(0, DIM_PADDED), tl.arange(0, TILE)
+    has_dim = dim < HEAD_DIM
+    best = tl.full([ROWS], float("-inf"), tl.float32)
+    total = tl.zeros([ROWS], tl.float32)
+    sums = tl.zeros([ROWS, DIM_PADDED], tl.float32)
+    for begin in range(first, end, TILE):
+        token = begin + in_tile
+        is_stored = token < end
+        place = places(table, token, is_stored, kv_head, NUM_KV_HEADS, BLOCK_SIZE, HEAD_DIM)
+        across = is_stored[None, :] & has_dim[:, None]
+        key = tl.load(pool + place[None, :] + dim[:, None], mask=across, other=0.0)
+        is_past = is_stored[None, :] & (token[None, :] <= position[:, None])
+        scores = tl.where(is_past, product(q, key, IN_FLOAT32) * scale, float("-inf"))
+        along = is_stored[:, None] & has_dim[None, :]
+        values = pool + NUM_KV_HEADS * BLOCK_SIZE * HEAD_DIM
+        value = tl.load(values + place[:, None] + dim[None, :], mask=along, other=0.0)
+        best, total, sums = take_in(scores, value, best, total, sums, IN_FLOAT32)
+    return best, total, sums

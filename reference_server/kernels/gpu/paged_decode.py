@@ -23,7 +23,7 @@ from reference_server.kernels.gpu._launch import (
     padded,
     random_tensor,
 )
-from reference_server.kernels.gpu._tiles import places, product, take_in
+from reference_server.kernels.gpu._tiles import attend_to_tokens
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -34,6 +34,12 @@ TILE = 64
 MAX_SPLITS = 64
 _PROGRAMS_PER_MULTIPROCESSOR = 4
 _LEAST_ROWS = 16  # of a matrix product
+
+
+@triton.jit
+def split_length(context: tl.tensor, NUM_SPLITS: tl.constexpr, TILE: tl.constexpr) -> tl.tensor:
+    """Tokens of each split but the last, whole tiles; later splits may have none."""
+    return tl.cdiv(tl.cdiv(context, NUM_SPLITS), TILE) * TILE
 
 
 @triton.jit
@@ -60,32 +66,22 @@ def attend_to_split(
     """The query heads of one key head of a sequence, over one split of its tokens."""
     sequence, kv_head, split = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     context = tl.load(contexts + sequence)
-    length = tl.cdiv(tl.cdiv(context, NUM_SPLITS), TILE) * TILE
+    length = split_length(context, NUM_SPLITS, TILE)
     first = split * length
     if first >= context:
         return
     end = tl.minimum(first + length, context)
-    row, dim, in_tile = tl.arange(0, ROWS), tl.arange(0, DIM_PADDED), tl.arange(0, TILE)
+    row, dim = tl.arange(0, ROWS), tl.arange(0, DIM_PADDED)
     head = kv_head * GROUP + row
-    has_dim = dim < HEAD_DIM
-    has_value = (row < GROUP)[:, None] & has_dim[None, :]
+    has_value = (row < GROUP)[:, None] & (dim < HEAD_DIM)[None, :]
     q_place = query + sequence.to(tl.int64) * query_stride + head[:, None] * HEAD_DIM + dim[None, :]
     q = tl.load(q_place, mask=has_value, other=0.0)
     table = tables + sequence * tl.load(table_width)
-    to_values = NUM_KV_HEADS * BLOCK_SIZE * HEAD_DIM
-    best = tl.full([ROWS], float("-inf"), tl.float32)
-    total = tl.zeros([ROWS], tl.float32)
-    sums = tl.zeros([ROWS, DIM_PADDED], tl.float32)
-    for begin in range(first, end, TILE):
-        token = begin + in_tile
-        is_stored = token < end
-        place = places(table, token, is_stored, kv_head, NUM_KV_HEADS, BLOCK_SIZE, HEAD_DIM)
-        across = is_stored[None, :] & has_dim[:, None]
-        along = is_stored[:, None] & has_dim[None, :]
-        key = tl.load(pool + place[None, :] + dim[:, None], mask=across, other=0.0)
-        value = tl.load(pool + to_values + place[:, None] + dim[None, :], mask=along, other=0.0)
-        scores = tl.where(is_stored[None, :], product(q, key, IN_FLOAT32) * scale, float("-inf"))
-        best, total, sums = take_in(scores, value, best, total, sums, IN_FLOAT32)
+    sees_all = tl.zeros([ROWS], tl.int32) + end
+    best, total, sums = attend_to_tokens(
+        q, pool, table, first, end, sees_all, kv_head, scale,
+        NUM_KV_HEADS, HEAD_DIM, BLOCK_SIZE, ROWS, DIM_PADDED, TILE, IN_FLOAT32,
+    )  # fmt: skip
     part = (sequence.to(tl.int64) * (NUM_KV_HEADS * GROUP) + head) * NUM_SPLITS + split
     tl.store(split_outputs + part[:, None] * HEAD_DIM + dim[None, :], sums / total[:, None], mask=has_value)
     tl.store(split_logs + part, best + tl.log2(total), mask=row < GROUP)
@@ -105,7 +101,7 @@ def merge_splits(
     """One head of a sequence: its splits, weighted by what their scores sum up to."""
     sequence, head, num_heads = tl.program_id(0), tl.program_id(1), tl.num_programs(1)
     context = tl.load(contexts + sequence)
-    length = tl.cdiv(tl.cdiv(context, NUM_SPLITS), TILE) * TILE
+    length = split_length(context, NUM_SPLITS, TILE)
     split, dim = tl.arange(0, NUM_SPLITS), tl.arange(0, DIM_PADDED)
     was_computed, has_dim = split * length < context, dim < HEAD_DIM
     part = (sequence.to(tl.int64) * num_heads + head) * NUM_SPLITS + split
@@ -150,18 +146,35 @@ def paged_decode(query: Tensor, pool: Tensor, tables: Tables, output: Tensor, nu
         num_splits: A power of two.
     """
     batch_size, num_heads, dim = query.shape
+    parts = torch.empty(batch_size, num_heads, num_splits, dim, dtype=torch.float32, device=query.device)
+    logs = torch.empty(batch_size, num_heads, num_splits, dtype=torch.float32, device=query.device)
+    _attend(query, pool, tables, parts, logs)
+    merge_splits[(batch_size, num_heads)](
+        parts,
+        logs,
+        tables.contexts,
+        output,
+        HEAD_DIM=dim,
+        NUM_SPLITS=num_splits,
+        DIM_PADDED=padded(dim, 16),
+        TILE=TILE,
+        num_warps=2,
+    )
+
+
+def _attend(query: Tensor, pool: Tensor, tables: Tables, parts: Tensor, logs: Tensor) -> None:
+    """Each split by itself, into ``parts [B, H, splits, D]`` and ``logs [B, H, splits]``."""
+    batch_size, num_heads, num_splits, dim = parts.shape
     num_kv_heads, block_size = pool.shape[2:4]
-    group, device = num_heads // num_kv_heads, query.device
-    split_outputs = torch.empty(batch_size, num_heads, num_splits, dim, dtype=torch.float32, device=device)
-    split_logs = torch.empty(batch_size, num_heads, num_splits, dtype=torch.float32, device=device)
+    group = num_heads // num_kv_heads
     attend_to_split[(batch_size, num_kv_heads, num_splits)](
         query,
         pool,
         tables.blocks,
         tables.width,
         tables.contexts,
-        split_outputs,
-        split_logs,
+        parts,
+        logs,
         dim**-0.5 * math.log2(math.e),
         query.stride(0),
         NUM_KV_HEADS=num_kv_heads,
@@ -172,20 +185,9 @@ def paged_decode(query: Tensor, pool: Tensor, tables: Tables, output: Tensor, nu
         ROWS=padded(group, _LEAST_ROWS),
         DIM_PADDED=padded(dim, 16),
         TILE=TILE,
-        IN_FLOAT32=multiplies_float32(query.dtype, device),
+        IN_FLOAT32=multiplies_float32(query.dtype, query.device),
         num_warps=4,
         num_stages=2,
-    )
-    merge_splits[(batch_size, num_heads)](
-        split_outputs,
-        split_logs,
-        tables.contexts,
-        output,
-        HEAD_DIM=dim,
-        NUM_SPLITS=num_splits,
-        DIM_PADDED=padded(dim, 16),
-        TILE=TILE,
-        num_warps=2,
     )
 
 

@@ -16,7 +16,7 @@ import triton
 import triton.language as tl
 
 from reference_server.kernels.gpu._launch import agree, multiplies_float32, padded, random_tensor
-from reference_server.kernels.gpu._tiles import places, product, take_in
+from reference_server.kernels.gpu._tiles import attend_to_tokens
 from reference_server.kernels.gpu.paged_decode import Tables, paged_attention_twin
 
 if TYPE_CHECKING:
@@ -57,31 +57,19 @@ def attend_to_past(
     first = tl.load(program_firsts + program)
     start, context = tl.load(query_starts + sequence), tl.load(contexts + sequence)
     num_queries = tl.load(query_starts + sequence + 1) - start
-    row, dim, in_tile = first + tl.arange(0, ROWS), tl.arange(0, DIM_PADDED), tl.arange(0, TILE)
+    row, dim = first + tl.arange(0, ROWS), tl.arange(0, DIM_PADDED)
     position = context - num_queries + row
     end = tl.minimum(context, context - num_queries + first + ROWS)
-    has_dim = dim < HEAD_DIM
-    has_value = (row < num_queries)[:, None] & has_dim[None, :]
+    has_value = (row < num_queries)[:, None] & (dim < HEAD_DIM)[None, :]
     token_row = (start + row).to(tl.int64)
     q_place = query + token_row[:, None] * query_stride + head * HEAD_DIM + dim[None, :]
     q = tl.load(q_place, mask=has_value, other=0.0)
     table = tables + sequence * tl.load(table_width)
     kv_head = head // (NUM_HEADS // NUM_KV_HEADS)
-    to_values = NUM_KV_HEADS * BLOCK_SIZE * HEAD_DIM
-    best = tl.full([ROWS], float("-inf"), tl.float32)
-    total = tl.zeros([ROWS], tl.float32)
-    sums = tl.zeros([ROWS, DIM_PADDED], tl.float32)
-    for begin in range(0, end, TILE):
-        token = begin + in_tile
-        is_stored = token < end
-        place = places(table, token, is_stored, kv_head, NUM_KV_HEADS, BLOCK_SIZE, HEAD_DIM)
-        across = is_stored[None, :] & has_dim[:, None]
-        along = is_stored[:, None] & has_dim[None, :]
-        key = tl.load(pool + place[None, :] + dim[:, None], mask=across, other=0.0)
-        value = tl.load(pool + to_values + place[:, None] + dim[None, :], mask=along, other=0.0)
-        is_past = is_stored[None, :] & (token[None, :] <= position[:, None])
-        scores = tl.where(is_past, product(q, key, IN_FLOAT32) * scale, float("-inf"))
-        best, total, sums = take_in(scores, value, best, total, sums, IN_FLOAT32)
+    _, total, sums = attend_to_tokens(
+        q, pool, table, 0, end, position, kv_head, scale,
+        NUM_KV_HEADS, HEAD_DIM, BLOCK_SIZE, ROWS, DIM_PADDED, TILE, IN_FLOAT32,
+    )  # fmt: skip
     place = output + (token_row[:, None] * NUM_HEADS + head) * HEAD_DIM + dim[None, :]
     tl.store(place, (sums / total[:, None]).to(output.dtype.element_ty), mask=has_value)
 
