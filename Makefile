@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TIMED := $(addprefix tests/,e2e/timed robustness unit/drivers unit/timetable unit/transport unit/workers)
 
-.PHONY: help demo test check lint types layers unit sla soak gpu format model clean
+.PHONY: help demo test check lint types layers unit sla coexist soak gpu format model clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-8s %s\n", $$1, $$2}'
@@ -40,6 +40,9 @@ unit: $(READY) ## pytest: what looks at times by itself, the rest on two cores
 
 sla: model ## SLA tests against the real model served here
 	$(BIN)/python -m pytest -m sla tests/sla
+
+coexist: $(READY) ## The pytest plugin beside the usual ones, in an environment of its own
+	@$(BIN)/python tools/coexist.py
 
 soak: model ## The long tests
 	$(BIN)/python -m pytest -m soak

@@ -247,9 +247,23 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
     return assertion_lines(op, left, right)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Put every objective that was judged into the JUnit file, before it is written."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and _any_rows(reporter):
+        from harness.pytest import junit, summary
+
+        junit.add(session.config, summary.rows_of(reporter))
+
+
+def _any_rows(reporter: pytest.TerminalReporter) -> bool:
+    return any(hasattr(report, "sla_rows") for kind in reporter.stats.values() for report in kind)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the section "SLA": every objective that was judged, by test."""
-    if not any(hasattr(report, "sla_rows") for kind in terminalreporter.stats.values() for report in kind):
+    if not _any_rows(terminalreporter):
         return
     from harness.pytest import summary
 

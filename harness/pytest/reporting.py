@@ -1,8 +1,7 @@
-"""What of a test's runs is told: rows of the summary, JUnit properties, the lines of an assertion."""
+"""What of a test's runs is told: rows of the summary, links, the lines of an assertion."""
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Any, Final
 
 from harness.pytest.measured import Measured
@@ -12,13 +11,10 @@ from reports.result import Verdict
 from reports.units import against
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pytest
 
     from harness.pytest.run import Run
     from harness.pytest.table import Judged
-    from reports.result import RuleResult
 
 _SAID: Final = {
     Verdict.FAIL: "SLA missed",
@@ -29,12 +25,11 @@ _SAID: Final = {
 
 
 def note(item: pytest.Item) -> list[dict[str, Any]]:
-    """Rows for the summary, plain enough to travel between processes; JUnit properties go to the item."""
+    """Rows for the summary, plain enough to travel between processes."""
     rows = []
     shared = shared_runs(item)
     for run in (*own_runs(item), *shared):
         rows += [_row(item, judged, run) for judged in run.judged]
-        item.user_properties += _properties(run)
     for run in shared:
         run.forget()
     return rows
@@ -42,7 +37,7 @@ def note(item: pytest.Item) -> list[dict[str, Any]]:
 
 def _row(item: pytest.Item, judged: Judged, run: Run) -> dict[str, Any]:
     """Built-in types alone: pytest-xdist carries nothing else."""
-    result = judged.result
+    result, page = judged.result, page_of(run.folder)
     return {
         "test": item.nodeid,
         "cells": list(row(judged)),
@@ -57,33 +52,12 @@ def _row(item: pytest.Item, judged: Judged, run: Run) -> dict[str, Any]:
         "n": int(result.n),
         "message": result.message,
         "result": str(near(run.folder)),
+        "report": None if page is None else str(near(page)),
     }
 
 
 def _number(value: float | None) -> float | None:
     return None if value is None else float(value)
-
-
-def _properties(run: Run) -> Iterator[tuple[str, object]]:
-    """Numbers in the unit of the objective: ns, tokens, tokens/s, requests/s, shares of 1."""
-    for judged in run.judged:
-        result = judged.result
-        name = property_name(result)
-        observed = _number(result.observed)
-        yield name, "" if observed is None else observed
-        yield f"{name}.verdict", result.verdict.value
-    if run.verdict is not None:
-        yield "sla.verdict", run.verdict.value
-    yield "sla.result", str(near(run.folder))
-    page = page_of(run.folder)
-    if page is not None:
-        yield "sla.report", str(near(page))
-
-
-def property_name(result: RuleResult) -> str:
-    """``sla.ttft.p99`` of ``ttft p99 < 500ms``."""
-    named = itertools.takewhile(lambda word: word[0] not in "<>", result.rule.split())
-    return "sla." + ".".join(named)
 
 
 def html_links(item: pytest.Item) -> list[dict[str, Any]]:
