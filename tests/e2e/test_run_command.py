@@ -70,8 +70,8 @@ def test_B2_05_a_p99_of_twenty_samples_is_inconclusive(
 ) -> None:
     few = ("--set", "load.requests=20", "--set", "thresholds.ttft=[p99 < 5s]")
     done = tokenpace("run", scenario, "--base-url", timetable.url, "--output", tmp_path / "r", *few)
-    assert done.returncode == 3
-    assert "279 more" in done.stdout
+    assert done.returncode == 3, done.stdout
+    assert "more samples would decide" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -32,12 +32,9 @@ def find(rule: Rule, p: float, snapshot: Snapshot, confidence: float) -> Finding
     decision = decide(beyond, n, allowed, confidence, dependence)
     low, high = known(rule, n, dependence, _by_ranks(histogram, p, dependence, confidence))
     detail = f"{beyond} of {n} {'over' if is_ceiling else 'under'} the limit"
-    outer = (
-        None if decision is not Decision.OPEN else _by_tail(rule, histogram, allowed, dependence, confidence)
-    )
-    if outer is not None and rule.holds(outer * scale):
-        decision, detail = Decision.TRUE, f"{detail}, none near it"
-        low, high = (low, outer) if is_ceiling else (outer, high)
+    if decision is Decision.OPEN and (clear := _clear(rule, histogram, beyond, dependence, confidence)):
+        decision, low, high = clear
+        detail = f"{detail}, none near it"
     return Finding(
         observed=histogram.percentile(p) * scale,
         n=n,
@@ -68,16 +65,26 @@ def _by_ranks(
     return low, None if few < 0 else histogram.value_at_rank(n - few)
 
 
-def _by_tail(
-    rule: Rule, histogram: Histogram, allowed: float, dependence: Dependence, confidence: float
-) -> float | None:
-    """A bound beyond all values, where they depend on each other: above them, or below where more is better.
+def _clear(
+    rule: Rule, histogram: Histogram, beyond: int, dependence: Dependence, confidence: float
+) -> tuple[Decision, float | None, float | None] | None:
+    """Decision and bounds where all values lie so far on one side of the limit that few decide; else None.
 
-    Small rates are long times, so a floor is a ceiling of the reciprocal.
+    As many are asked for as if they were independent. Small rates are long times, so a floor is a ceiling of
+    the reciprocals.
     """
-    if dependence.effect == 1:
+    assert rule.statistic is not None
+    assert rule.statistic.p is not None
+    is_ceiling, p = rule.operator.is_ceiling, rule.statistic.p
+    decision = decide(beyond, histogram.n, 1 - p / 100 if is_ceiling else p / 100, confidence, INDEPENDENT)
+    if decision is Decision.OPEN or not histogram.minimum:
         return None
-    times = tails.reach(100 * (1 - allowed), dependence.worth(histogram.n), confidence)
-    if times is None:
+    least, most = float(histogram.minimum), float(histogram.maximum)
+    if not is_ceiling:
+        p, least, most = 100 - p, 1 / most, 1 / least
+    bound_of = tails.upper if decision is Decision.TRUE else tails.lower
+    bound = bound_of(p, least, most, dependence.worth(histogram.n), confidence)
+    bound = bound if is_ceiling else 1 / bound
+    if rule.holds(bound * step(metrics.metric(rule.metric).unit)) != (decision is Decision.TRUE):
         return None
-    return histogram.maximum * times if rule.operator.is_ceiling else histogram.minimum / times
+    return (decision, None, bound) if is_ceiling == (decision is Decision.TRUE) else (decision, bound, None)

@@ -9,6 +9,8 @@ import pytest
 from scipy.stats import binomtest
 
 from benchmarks.verdicts import SERVERS, decision, line, response_times, snapshot_of, table, truth
+from harness.sla.evidence import find
+from harness.sla.grammar import rule_from
 from harness.sla.statistics import Decision
 
 if TYPE_CHECKING:
@@ -84,3 +86,13 @@ def test_few_samples_decide_where_the_limit_is_far_away() -> None:
     found = line("M/M/1 at 0.5", 100, "p95", 60, looks=False, offsets=(0.2, 5.0))
     assert found.decided[5.0] > 0.4
     assert found.decided[0.2] > 0.8
+
+
+@pytest.mark.parametrize(("limit", "expected"), [("< 10s", Decision.TRUE), ("< 1ms", Decision.FALSE)])
+def test_values_that_are_nearly_one_decide_of_a_limit_far_away(limit: str, expected: Decision) -> None:
+    """80 times of half a second that drift by a microsecond each: hardly a second independent sample."""
+    snapshot = snapshot_of(500_000_000 + 1_000.0 * np.arange(80))
+    found = find(rule_from("e2e", f"p90 {limit}"), snapshot, 0.95)
+    assert found.n_eff is not None
+    assert found.n_eff < 3
+    assert found.decision is expected

@@ -24,8 +24,9 @@ enum {
     EVENTS_PER_TURN = 256,
     READ_BYTES = 65536,
     CALL_BYTES = 65536,      /* so much untaken is worth a look */
-    MOST_BYTES = 8 << 20,    /* so much untaken of a socket is read no further, */
-    MOST_UNTAKEN = 64 << 20, /* nor so much of all */
+    MOST_BYTES = 1 << 20,    /* so much untaken of a socket is read no further, */
+    MOST_UNTAKEN = 32 << 20, /* nor so much of all */
+    KEPT_BYTES = 1 << 18,    /* a buffer with more room is not kept */
     TAIL_BYTES = 64,
     MOST_MARKS = 8,
     MOST_LAGS = 4096,
@@ -402,6 +403,11 @@ void source_take(struct source *source, struct taken *taken) {
     source->given = given;
     atomic_fetch_sub(&source->reader->untaken, given.size);
     source->coming.size = source->coming.num_reads = 0;
+    if (source->coming.room > KEPT_BYTES) {
+        free(source->coming.data);
+        source->coming.data = NULL;
+        source->coming.room = 0;
+    }
     if (source->is_paused && source->state == READING) {
         source->is_paused = false;
         watch(source, EPOLLIN);
