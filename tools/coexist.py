@@ -141,7 +141,7 @@ def _pytest(python: Path, project: Path, *arguments: str) -> str:
         timeout=300,
         check=False,
     )
-    if done.returncode != 0 or "warnings summary" in done.stdout:
+    if done.returncode != 0 or "= warnings summary =" in done.stdout:
         sys.exit(f"pytest {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}")
     return done.stdout
 

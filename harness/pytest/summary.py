@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def rows_of(reporter: pytest.TerminalReporter) -> Rows:
-    """What was judged, test by test; a report that subtests repeat counts once."""
+    """What was judged, test by test; what reports of subtests repeat is there once."""
     reports = [report for kind in reporter.stats.values() for report in kind]
-    found = {id(rows): rows for report in reports if (rows := getattr(report, "sla_rows", None))}
-    rows = [row for rows in found.values() for row in rows]
-    tests = list(dict.fromkeys(row["test"] for row in rows))
-    return sorted(rows, key=lambda row: tests.index(row["test"]))
+    rows = [row for report in reports for row in getattr(report, "sla_rows", ())]
+    once = {(row["test"], row["result"], row["objective"]): row for row in rows}
+    places = {test: place for place, test in enumerate(dict.fromkeys(row["test"] for row in rows))}
+    return sorted(once.values(), key=lambda row: places[row["test"]])
 
 
 def write(reporter: pytest.TerminalReporter, rows: Rows) -> None:

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
-import subprocess
-import sys
-import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
+from harness.pytest.own_server import serving
 from harness.pytest.settings import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
 _OF_THE_SERVER = ("SLA_ENDPOINT", "SLA_MODEL", "SLA_API_KEY")
-_READY_WITHIN_S = 120
-_ADDRESS = re.compile(r"http://[\w.:\[\]]+")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -38,27 +33,5 @@ def sla_endpoint(pytestconfig: pytest.Config) -> Iterator[str]:
     if given is not None:
         yield given
         return
-    command = [sys.executable, "-m", "reference_server", "serve", "smollm2-135m", "--port", "0"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8"
-    ) as server:
-        too_late = threading.Timer(_READY_WITHIN_S, server.kill)
-        too_late.start()
-        try:
-            yield _address(server)
-        finally:
-            too_late.cancel()
-            server.terminate()
-            server.wait(30)
-
-
-def _address(server: subprocess.Popen[str]) -> str:
-    """Where it listens, as it says when it is ready; from then on its output is read and dropped."""
-    assert server.stdout is not None
-    said = []
-    for line in server.stdout:
-        said.append(line)
-        if match := _ADDRESS.search(line):
-            threading.Thread(target=server.stdout.read, daemon=True).start()
-            return match[0]
-    pytest.fail("the server did not start:\n" + "".join(said), pytrace=False)
+    with serving("smollm2-135m") as address:
+        yield address

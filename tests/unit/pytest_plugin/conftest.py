@@ -99,11 +99,13 @@ class FakeSpine:
     Attributes:
         calls: Arguments of each run.
         failing: So many requests of each run fail.
+        in_a_row: Whether those are neighbours.
     """
 
     def __init__(self, make_record: MakeRecord) -> None:
         self.calls: list[dict[str, Any]] = []
         self.failing = 0
+        self.in_a_row = False
         self._make_record = make_record
 
     async def __call__(  # noqa: D102 (as harness.run.run)
@@ -116,8 +118,8 @@ class FakeSpine:
         return Finished(scenario, arguments["base_url"], records)
 
     def _record(self, index: int, num: int) -> Record:
-        """Failures are strewn over the run, so that they say nothing of their neighbours."""
-        if index * 37 % num < self.failing:
+        """Failures are strewn over the run, so that they say nothing of their neighbours, or in a row."""
+        if index * (1 if self.in_a_row else 37) % num < self.failing:
             return self._make_record(index, due=10 * index, chunks=(), outcome="reset", message="gone")
         return self._make_record(index, due=10 * index, answer=f"answer {index}", prompt="p")
 
