@@ -22,7 +22,7 @@ _HEAD = ("sequences", "weights MB", "KV MB", "GOP", "memory ms", "compute ms", "
 @click.command(short_help="How near decoding comes to what this machine allows.")
 @click.argument("model", default="smollm2-135m")
 @click.option("--batch", default="1,4,16,32", show_default=True, metavar="N,N", help="Sequences that decode.")
-@click.option("--context", default=256, show_default=True, type=click.IntRange(16), help="Tokens of each.")
+@click.option("--context", default=256, show_default=True, type=click.IntRange(32), help="Tokens of each.")
 @click.option("--cpu-threads", type=click.IntRange(1), help="That compute; left out, all cores but one.")
 @click.option("--dtype", default="auto", show_default=True, help="As of serve.")
 @click.option("--quantization", help="As of serve.")
@@ -40,12 +40,18 @@ def roofline(
     # Heavy: imports torch.
     from reference_server.engine.engine import load_engine
     from reference_server.roofline.machine import calibrate
-    from reference_server.roofline.measurement import measure
+    from reference_server.roofline.measurement import STEP_TOKENS, measure
 
     threads = cpu_threads or default_cpu_threads()
     try:
         settings = {"model": model, "dtype": dtype, "quantization": quantization, "cpu_threads": threads}
-        own = {"device": "cpu", "max_num_seqs": max(sizes), "enable_prefix_caching": False}
+        own = {
+            "device": "cpu",
+            "max_num_seqs": max(sizes),
+            "max_num_batched_tokens": STEP_TOKENS,
+            "long_prefill_token_threshold": 0,
+            "enable_prefix_caching": False,
+        }
         config = load_config(flags={**settings, **own}).to_engine_config()
         engine = load_engine(config)
     except (ConfigError, ModelError, ModelStoreError, ValueError) as error:

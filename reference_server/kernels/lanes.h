@@ -20,6 +20,9 @@ typedef __m512 floats;
 typedef __m512i ints;
 
 static inline int isa_runs_here(void) {
+#ifdef __AVX512BF16__
+    if (!__builtin_cpu_supports("avx512bf16")) return 0;
+#endif
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vnni");
 }

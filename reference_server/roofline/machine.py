@@ -38,7 +38,7 @@ def calibrate(threads: int) -> Machine:
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
-        memory = torch.ones(_READ_BYTES // 8, dtype=torch.int64)
+        memory = torch.ones(_READ_BYTES // 4)
         wide = torch.randn(_SIDE, _SIDE).bfloat16()
         narrow = torch.randint(-100, 100, (_SIDE, _SIDE), dtype=torch.int8)
         operations = 2 * _SIDE**3

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from reference_server.roofline.machine import Machine
     from reference_server.roofline.step_cost import Floor
 
+STEP_TOKENS = 4096
+"""The budget of a step that the engine must have, so that prompts are through soon."""
+
 _NUM_STEPS = 12
 _INT8_BYTES = 1.5
 """Weights of fewer bytes each are quantized, and multiplied in 8 bits."""
@@ -74,9 +77,11 @@ def median_step_s(engine: Engine, batch_size: int, context: int) -> float:
     """Seconds that a step takes in which so many sequences decode, and nothing else."""
     rng = random.Random(batch_size)
     tokens = range(engine.info.vocab_size)
+    num_prefill_steps = 1 + batch_size * context // (STEP_TOKENS - batch_size)
+    num_tokens = num_prefill_steps + _NUM_STEPS  # whoever is first still decodes when the last one begins
     for number in range(batch_size):
-        sampling = SamplingParams(max_tokens=_NUM_STEPS + 1, seed=0, temperature=0.0, ignore_eos=True)
-        prompt = rng.choices(tokens, k=max(1, context - _NUM_STEPS // 2))
+        sampling = SamplingParams(max_tokens=num_tokens, seed=0, temperature=0.0, ignore_eos=True)
+        prompt = rng.choices(tokens, k=max(1, context - num_tokens // 2))
         engine.add(EngineRequest(request_id=f"{number}", prompt_token_ids=prompt, sampling=sampling))
     times: list[float] = []
     while engine.has_work:

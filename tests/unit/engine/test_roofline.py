@@ -53,7 +53,7 @@ def test_keys_and_values_are_read_for_each_token_of_context() -> None:
 
 
 def test_the_command_prints_a_line_for_each_batch_size() -> None:
-    found = CliRunner().invoke(roofline, ["tiny-random", "--batch", "1,3", "--context", "20"])
+    found = CliRunner().invoke(roofline, ["tiny-random", "--batch", "1,3", "--context", "40"])
     assert found.exit_code == 0, found.output
     lines = found.output.splitlines()
     assert "GB/s" in lines[0]

@@ -16,12 +16,12 @@ from reference_server.kernels.library import load_library
 if TYPE_CHECKING:
     import ctypes
 
-X86 = ("-march=x86-64-v3", "-march=x86-64")
+X86 = ("-march=cooperlake", "-march=x86-64-v3", "-march=x86-64")
 
 
 @pytest.fixture(scope="session", params=["-march=native", *X86])
 def functions(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    """Compiled for this CPU, for one with AVX2, for any: on x86 these are the three forms of the code."""
+    """Compiled for this CPU, for AVX-512 without a matrix unit, for AVX2, for any: the forms of the code."""
     if request.param in X86 and platform.machine() != "x86_64":
         pytest.skip("forms of x86")
     with mock.patch.dict(os.environ, XDG_CACHE_HOME=str(tmp_path_factory.mktemp("cache"))):
