@@ -143,7 +143,7 @@ def test_memory_does_not_grow(make_engine: MakeEngine, requests: list[EngineRequ
     before = torch.cuda.memory_allocated()
     for _ in range(5):
         run(engine, requests)
-    assert torch.cuda.memory_allocated() == before
+    assert torch.cuda.memory_allocated() < before + (1 << 20)
 
 
 def test_the_pool_follows_gpu_memory_utilization(make_engine: MakeEngine) -> None:
