@@ -26,6 +26,8 @@ enum {
     CALL_BYTES = 65536,      /* so much untaken is worth a look */
     MOST_BYTES = 1 << 20,    /* so much untaken of a socket is read no further, */
     MOST_UNTAKEN = 32 << 20, /* nor so much of all */
+    CALL_READS = 4096,       /* as are so many reads; */
+    MOST_READS = 65536,      /* so many are the most */
     KEPT_BYTES = 1 << 18,    /* a buffer with more room is not kept */
     TAIL_BYTES = 64,
     MOST_MARKS = 8,
@@ -97,10 +99,13 @@ static bool keep(struct buffer *buffer, const char *data, struct read read) {
     return true;
 }
 
-static void watch(struct source *source, uint32_t events) {
-    struct epoll_event event = {.events = events, .data.ptr = source};
-    epoll_ctl(source->reader->epoll, EPOLL_CTL_MOD, source->fd, &event);
+static bool add(struct reader *reader, int fd, void *whom) {
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = whom};
+    return fd >= 0 && !epoll_ctl(reader->epoll, EPOLL_CTL_ADD, fd, &event);
 }
+
+/* Without events it would still be told of a reset, again and again. */
+static void leave(struct source *source) { epoll_ctl(source->reader->epoll, EPOLL_CTL_DEL, source->fd, NULL); }
 
 static void call(struct source *source) {
     struct reader *reader = source->reader;
@@ -118,7 +123,7 @@ static void call(struct source *source) {
 static void end(struct source *source, int state, int error) {
     source->state = state;
     source->error = error;
-    epoll_ctl(source->reader->epoll, EPOLL_CTL_DEL, source->fd, NULL);
+    leave(source);
     call(source);
 }
 
@@ -181,12 +186,13 @@ static void receive(struct source *source) {
     }
     remember_tail(source, source->reader->scratch, (size_t)size);
     size_t untaken = atomic_fetch_add(&source->reader->untaken, (size_t)size) + (size_t)size;
-    if (source->coming.size >= MOST_BYTES || untaken >= MOST_UNTAKEN) {
+    const struct buffer *coming = &source->coming;
+    if (coming->size >= MOST_BYTES || coming->num_reads >= MOST_READS || untaken >= MOST_UNTAKEN) {
         source->is_paused = true;
-        watch(source, 0);
+        leave(source);
     }
-    if (source->is_paused || source->always || source->coming.size >= CALL_BYTES || may_be_over(source))
-        call(source);
+    bool is_much = coming->size >= CALL_BYTES || coming->num_reads >= CALL_READS;
+    if (source->is_paused || source->always || is_much || may_be_over(source)) call(source);
 }
 
 static void arm(struct reader *reader) {
@@ -276,11 +282,6 @@ static void *run(void *argument) {
             pthread_mutex_unlock(&source->lock);
         }
     }
-}
-
-static bool add(struct reader *reader, int fd, void *whom) {
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = whom};
-    return fd >= 0 && !epoll_ctl(reader->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
 static bool start(struct reader *reader) {
@@ -386,7 +387,7 @@ void source_free(struct source *source) {
     struct reader *reader = source->reader;
     pthread_mutex_lock(&source->lock);
     source->is_dead = true;
-    if (source->state == READING) epoll_ctl(reader->epoll, EPOLL_CTL_DEL, source->fd, NULL);
+    if (source->state == READING && !source->is_paused) leave(source);
     atomic_fetch_sub(&reader->untaken, source->coming.size);
     pthread_mutex_unlock(&source->lock); /* the last: once it is among the dead it may be gone */
     pthread_mutex_lock(&reader->lock);
@@ -410,7 +411,7 @@ void source_take(struct source *source, struct taken *taken) {
     }
     if (source->is_paused && source->state == READING) {
         source->is_paused = false;
-        watch(source, EPOLLIN);
+        if (!add(source->reader, source->fd, source)) end(source, BROKEN, errno);
     }
     *taken = (struct taken){given.data, given.reads, (int64_t)given.num_reads, source->state, source->error};
     pthread_mutex_unlock(&source->lock);
