@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-TIMED := $(addprefix tests/,e2e/timed robustness unit/drivers unit/timetable unit/transport unit/workers)
+TIMED := $(addprefix tests/,e2e/timed robustness unit/drivers unit/timetable unit/workers)
 
 .PHONY: help demo test check lint types layers unit sla coexist soak gpu format model clean
 
