@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import os
 import signal
 import statistics
 import subprocess
@@ -24,36 +23,21 @@ import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from benchmarks.contenders import NUM_SLOTS, OURS, ours, theirs
 from benchmarks.serving import Served
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from benchmarks.contenders import Contender
 
 PROMPT_LEN = OUTPUT_LEN = 128
-MODEL = "smollm2"
-NUM_SLOTS = 32
-OURS = "tokenpace"
 ROUNDS = 3
-_OFFLINE = {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"}
 _TIMEOUT_S = 600.0
 _seeds = itertools.count(1)
 
 Cell = dict[str, float]
 Found = dict[int, dict[str, Cell]]
-
-
-class Contender(NamedTuple):
-    """A server and how it is started; without a command it runs already."""
-
-    name: str
-    command: list[str] | None
-    variables: Mapping[str, str] = MappingProxyType({})
-    url: str = ""
-    model: str = MODEL
-    exact: bool = True
 
 
 def main() -> int:
@@ -69,65 +53,6 @@ def main() -> int:
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
     return 0
-
-
-def ours(files: Mapping[str, Path]) -> Iterator[Contender]:
-    """Dense in bfloat16, and on the blocks of each file that is quantized."""
-    for name, file in files.items():
-        dense = name == "bf16" or ("bf16" not in files and file == next(iter(files.values())))
-        settings = (
-            "--dtype",
-            "bfloat16",
-            "--cpu-threads",
-            str(os.cpu_count()),
-            "--max-num-seqs",
-            str(NUM_SLOTS),
-        )
-        command = [sys.executable, "-m", "reference_server", "serve", str(file), "--port", "{port}"]
-        command += ["--served-model-name", MODEL, *settings]
-        if dense:
-            yield Contender(f"{OURS} bf16", [*command, "--quantization", "none"])
-        if name != "bf16":
-            yield Contender(f"{OURS} {name}", command)
-
-
-def theirs(options: argparse.Namespace, files: Mapping[str, Path]) -> Iterator[Contender]:
-    """Those whose programs were named, bound to all cores, kept from the network."""
-    common = ("--host", "127.0.0.1", "--port", "{port}")
-    if options.vllm:
-        command = [str(options.vllm), "serve", str(options.hf_model), "--served-model-name", MODEL, *common]
-        cores = f"0-{(os.cpu_count() or 1) - 1}"
-        yield Contender(
-            "vllm bf16",
-            [*command, "--max-model-len", "2048"],
-            {"VLLM_CPU_KVCACHE_SPACE": "2", "VLLM_CPU_OMP_THREADS_BIND": cores, **_OFFLINE},
-        )
-    if options.llama_server:
-        for name, file in files.items():
-            command = [str(options.llama_server), "-m", str(file), "--alias", MODEL, *common]
-            room = (
-                "--parallel",
-                str(NUM_SLOTS),
-                "-c",
-                str(NUM_SLOTS * 512),
-                "--threads",
-                str(os.cpu_count()),
-            )
-            yield Contender(f"llama.cpp {name}", [*command, *room])
-    if options.transformers:
-        command = [str(options.transformers), "serve", str(options.hf_model), *common]
-        settings = ("--continuous-batching", "--device", "cpu", "--dtype", "bfloat16")
-        bounds = ("--cb-block-size", "32", "--cb-num-blocks", "512", "--cb-max-batch-tokens", "512")
-        yield Contender(  # it knows no ignore_eos
-            "transformers bf16",
-            [*command, *settings, *bounds],
-            _OFFLINE,
-            model=str(options.hf_model),
-            exact=False,
-        )
-    for name, place in options.running:
-        url, _, model = place.partition(",")
-        yield Contender(name, None, url=url, model=model or MODEL)
 
 
 def _started(contender: Contender, folder: Path) -> Served:

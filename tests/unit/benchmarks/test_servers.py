@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import long_prompt, servers
+from benchmarks import contenders, long_prompt, servers
 from benchmarks.serving import NotReadyError, Served
 
 SERVER = Served("a server", "m", None, Path("log"), url="http://127.0.0.1:1/")
@@ -61,15 +61,15 @@ def test_who_is_started_and_who_is_left_out() -> None:
     options = argparse.Namespace(
         vllm=None, transformers=None, llama_server=Path("llama"), hf_model=None, running=[("x", "http://h,m")]
     )
-    ours = [each.name for each in servers.ours(files)]
-    theirs = list(servers.theirs(options, files))
+    ours = [each.name for each in contenders.ours(files)]
+    theirs = list(contenders.theirs(options, files))
     assert ours == ["tokenpace q4_1", "tokenpace bf16"]
     assert [each.name for each in theirs] == ["llama.cpp q4_1", "llama.cpp bf16", "x"]
     assert (theirs[-1].command, theirs[-1].url, theirs[-1].model) == (None, "http://h", "m")
 
 
 def test_without_a_bf16_file_the_first_is_served_dense_too() -> None:
-    dense, blocks = servers.ours({"q4_1": Path("a.gguf")})
+    dense, blocks = contenders.ours({"q4_1": Path("a.gguf")})
     assert dense.command is not None
     assert blocks.command is not None
     assert dense.command[-2:] == ["--quantization", "none"]
