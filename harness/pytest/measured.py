@@ -64,7 +64,7 @@ class Judge:
             for rule in rules:
                 stated.setdefault(rule.key, []).append(rule.condition)
             result = self._finished.judged_with(stated, baseline)
-            found = {each.rule: _trusted(each, result.causes) for each in result.rules}
+            found = {each.rule: trusted(each, result.causes) for each in result.rules}
             self._seen[key] = tuple(found[str(rule)] for rule in rules)
         return self._seen[key]
 
@@ -79,7 +79,7 @@ class Judge:
         return Judged(result, client_error_of(result, self._finished.result))
 
 
-def _trusted(judged: RuleResult, causes: tuple[str, ...]) -> RuleResult:
+def trusted(judged: RuleResult, causes: tuple[str, ...]) -> RuleResult:
     """The same, INVALID where the run as a whole can't be trusted."""
     if not causes:
         return judged

