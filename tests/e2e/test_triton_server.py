@@ -6,6 +6,7 @@ import concurrent.futures
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import pytest
 from support.triton_interpreter import skip_unless_interpreted
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def answers(base_url: str) -> list[Any]:
         return list(pool.map(lambda prompt: answer(base_url, prompt), PROMPTS))
 
 
+@pytest.mark.soak
 def test_a_server_with_triton_answers_as_one_without(start_server: Callable[..., Any]) -> None:
     skip_unless_interpreted()
     expected = answers(start_server(*TINY).base_url)
