@@ -148,25 +148,27 @@ async def run(
         schedule = await schedule_of(scenario, target, name)
     client = Client(target, scenario.endpoint, name, scenario.timeouts, scenario.local_counter())
     num_workers, worker_notes = crew_size(workers, schedule)
-    folder = ResultFolder.create(result_dir, scenario.name)
-    manifest = _manifest(scenario, schedule, target, name, worker_notes)
-    folder.save(manifest)
-    keep(baseline, folder)
-    tally, interruption = Tally(manifest), Interruption()
-    path, stop = folder.journal_path, interruption.stop
-    looks = Looks(schedule, scenario.confidence) if decided else None
-    load: LocalLoad | Crew
-    if num_workers == 1:
-        load = LocalLoad(schedule, client, tally, path, stop, looks=looks)
-    else:
-        load = Crew(schedule, num_workers, manifest, address, tally, path, stop, looks=looks)
+    interruption = Interruption()
     async with contextlib.AsyncExitStack() as at_end:
+        at_end.enter_context(interruption.listening())
         at_end.push_async_callback(client.close)
+        folder = ResultFolder.create(result_dir, scenario.name)
+        manifest = _manifest(scenario, schedule, target, name, worker_notes)
+        folder.save(manifest)
+        keep(baseline, folder)
+        tally = Tally(manifest)
+        path, stop = folder.journal_path, interruption.stop
+        looks = Looks(schedule, scenario.confidence) if decided else None
+        load: LocalLoad | Crew
+        if num_workers == 1:
+            load = LocalLoad(schedule, client, tally, path, stop, looks=looks)
+        else:
+            load = Crew(schedule, num_workers, manifest, address, tally, path, stop, looks=looks)
         if telemetry:
             scraper = Scraper(target, folder.telemetry_path, lambda: load.started_ns)
             await at_end.enter_async_context(scraper.watching())
         observer = Observer(schedule, load.status, interruption)
-        checkpoint, fault = await _send(load, observer, interruption, folder, progress)
+        checkpoint, fault = await _send(load, observer, folder, progress)
     if checkpoint.finished:
         checkpoint = structs.replace(checkpoint, num_records=tally.summarizer.num_requests)
     return _conclude(folder, manifest, tally, checkpoint, reports, fault)
@@ -187,16 +189,14 @@ def report(folder: ResultFolder, reports: Collection[str] | None = None) -> Run:
 async def _send(
     load: LocalLoad | Crew,
     observer: Observer,
-    interruption: Interruption,
     folder: ResultFolder,
     progress: Progress | None,
 ) -> tuple[Checkpoint, HarnessError | None]:
     """Send the load: how far it came, and why no farther. A journal that can't be written ends it."""
     fault: HarnessError | None = None
     try:
-        with interruption.listening():
-            async with observer.watching(folder, progress):
-                await load.run()
+        async with observer.watching(folder, progress):
+            await load.run()
     except JournalError as error:
         fault = error
     return observer.checkpoint(finished=fault is None), fault

@@ -37,6 +37,16 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
         """The largest level that may be trusted; None for none."""
         return max((each for each in self.levels if each.trusted), key=_size, default=None)
 
+    @property
+    def bound(self) -> int:
+        """Of every error at any trusted level, ns; 0 where none is."""
+        return max((each.bound for each in self.levels if each.trusted), default=0)
+
+    @property
+    def chunks_per_s(self) -> float:
+        """The most of any trusted level."""
+        return max((each.chunks_per_s for each in self.levels if each.trusted), default=0.0)
+
 
 def _size(each: Level) -> int:
     return each.streams

@@ -65,8 +65,8 @@ def _in_brief(calibration: Calibration) -> dict[str, Any]:
         "made_at": calibration.made_at,
         "workers": calibration.workers,
         "streams": trusted.streams if trusted else 0,
-        "chunks_per_s": round(trusted.chunks_per_s) if trusted else 0,
-        "bound_ms": round(trusted.bound / 1e6, 3) if trusted else None,
+        "chunks_per_s": round(calibration.chunks_per_s),
+        "bound_ms": round(calibration.bound / 1e6, 3) if trusted else None,
     }
 
 

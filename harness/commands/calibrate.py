@@ -94,6 +94,6 @@ def _verdict(calibration: Calibration) -> str:
             "other things? Raise --within to accept a larger error"
         )
     return (
-        f"trusted up to {trusted.streams:,} streams and {trusted.chunks_per_s:,.0f} chunks/s on this "
-        f"machine: 99 % of TTFTs and gaps are right within {_ms(trusted.bound)}"
+        f"trusted up to {trusted.streams:,} streams and {calibration.chunks_per_s:,.0f} chunks/s on this "
+        f"machine: 99 % of TTFTs and gaps are right within {_ms(calibration.bound)}"
     )

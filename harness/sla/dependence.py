@@ -87,7 +87,7 @@ def of_share(samples: Samples, variance: float) -> Dependence:
         variance: Of the single values.
     """
     assert samples.misses is not None
-    number, missed = samples.sizes.sum(), samples.misses.sum()
+    number, missed = float(samples.sizes.sum()), float(samples.misses.sum())
     if samples.sizes.size < _MIN_REQUESTS:
         return INDEPENDENT
     share = missed / number
@@ -99,7 +99,7 @@ def of_mean(samples: Samples, variance: float) -> Dependence:
     """That of samples whose mean is judged; arguments as for ``of_share``."""
     if samples.sizes.size < _MIN_REQUESTS:
         return INDEPENDENT
-    number = samples.sizes.sum()
+    number = float(samples.sizes.sum())
     residuals = samples.sums - samples.sums.sum() / number * samples.sizes
     return Dependence(max(1.0, _effect(residuals, number * variance), _of_moods(samples, variance)))
 
@@ -111,7 +111,7 @@ def _of_moods(samples: Samples, variance: float) -> float:
         serial *= _BURSTS_BEYOND_RANKS
     if np.all(samples.sizes == 1):
         return serial
-    number = samples.sizes.sum()
+    number = float(samples.sizes.sum())
     residuals = samples.sums - samples.sums.sum() / number * samples.sizes
     return serial * _between(residuals, number * variance)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import os
 import socket
@@ -89,7 +90,7 @@ class Connector:
                 self._reader = Reader(marks)
             except NoReaderError as error:
                 self._has_reader = False
-                _warn(error)
+                _warn(str(error))
             else:
                 self._receive_delays.read_by(self._reader)
         return self._reader
@@ -99,10 +100,14 @@ class Connector:
         has_stamps = self._tls is None and self._receive_delays.takes_next() and asks_for_stamps(sock)
         if reader is not None or has_stamps:
             connection = Connection(sock, is_plain=True)
-            if reader is not None:
-                ReadSocket(sock, connection, reader, self._receive_delays if has_stamps else None)
-            else:
-                StampedSocket(sock, connection, self._receive_delays)
+            try:
+                if reader is not None:
+                    ReadSocket(sock, connection, reader, self._receive_delays if has_stamps else None)
+                else:
+                    StampedSocket(sock, connection, self._receive_delays)
+            except BaseException:
+                sock.close()
+                raise
             return connection
         try:
             _, connection = await asyncio.get_running_loop().create_connection(
@@ -122,13 +127,15 @@ def _can_be_built() -> bool:
     try:
         load_library()
     except NoReaderError as error:
-        _warn(error)
+        _warn(str(error))
         return False
     return True
 
 
-def _warn(error: NoReaderError) -> None:
-    logging.getLogger(__name__).warning("chunks are read by the event loop, a little later: %s", error)
+@functools.cache
+def _warn(why: str) -> None:
+    """Once for each reason."""
+    logging.getLogger(__name__).warning("chunks are read by the event loop, a little later: %s", why)
 
 
 async def _connected(address: Address) -> socket.socket:

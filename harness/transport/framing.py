@@ -177,9 +177,12 @@ def _only_size_line(num_bytes: int) -> bytes:
 
 
 def _size(line: bytes) -> int:
-    """The size that a line without an extension states; -1 for any other line."""
+    """The size that a line without an extension states; -1 for any other line.
+
+    ``int`` also takes a sign, blanks, underscores and 0x; of these only an underscore can follow a digit.
+    """
     try:
-        return int(line, 16)
+        return -1 if b"_" in line else int(b"1" + line, 16) - (1 << 4 * len(line))
     except ValueError:
         return -1
 

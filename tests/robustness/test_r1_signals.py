@@ -26,8 +26,10 @@ LOAD = {"arrivals": "constant", "rate": 100, "requests": 5_000}
 S = 1_000_000_000
 
 
-def started(scenario: Path, url: str, folder: Path) -> subprocess.Popen[str]:
-    """A run that has begun to send."""
+def started(
+    scenario: Path, url: str, folder: Path, has_begun: str = "checkpoint.json"
+) -> subprocess.Popen[str]:
+    """A run that has begun to send, or whose folder has the file named."""
     command = [
         sys.executable,
         "-m",
@@ -41,10 +43,10 @@ def started(scenario: Path, url: str, folder: Path) -> subprocess.Popen[str]:
     ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
-    while not (folder / "checkpoint.json").exists():
+    while not (folder / has_begun).exists():
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
-        time.sleep(0.01)
+        time.sleep(0.001)
     return process
 
 
@@ -52,6 +54,20 @@ def moments(num: int) -> list[float]:
     """Seconds after the first checkpoint, spread over the first 2.5, each at random in its part."""
     chance = random.Random(num)
     return [2.5 * (part + chance.random()) / num for part in range(num)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_R1_a_signal_as_soon_as_there_is_a_folder(
+    number: signal.Signals, timetable: TimetableProcess, write: Write, tmp_path: Path
+) -> None:
+    """Hardly a request has been sent, if any; it is a run all the same."""
+    process = started(write(LOAD), timetable.url, tmp_path / "run", "manifest.json")
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 128 + number, errors
+    result = load(tmp_path / "run" / "result.json")
+    assert result.interrupted == number.name
+    assert result.num_requests <= sum(1 for _ in read_journal(tmp_path / "run" / "journal.jsonl"))
 
 
 @pytest.mark.parametrize(("num", "max_exit_s"), [(3, 15.0), pytest.param(20, 5.0, marks=pytest.mark.soak)])

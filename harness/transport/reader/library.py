@@ -53,7 +53,9 @@ def load_library() -> ctypes.PyDLL:
         raise NoReaderError("it is written for Linux")
     try:
         library = ctypes.PyDLL(str(_build()))
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # Path.home() raises the latter where nobody has a home
+        if isinstance(error, NoReaderError):
+            raise
         raise NoReaderError(f"its library could not be built or loaded ({error})") from error
     for name, result, *arguments in _FUNCTIONS:
         function = getattr(library, name)

@@ -67,6 +67,7 @@ def test_a_burst_is_one_event() -> None:
     values[1_000:1_020] = 5
     dependence = of_share(_samples(values, 2), float(values.var()))
     assert dependence.effect > 10
+    assert type(dependence.effect) is float
     spread = np.random.default_rng(5).permutation(values)
     assert of_share(_samples(spread, 2), float(values.var())).effect < 3
 
@@ -86,7 +87,9 @@ def test_tokens_of_one_answer_are_alike() -> None:
     misses, sizes = np.where(slow, 50.0, 0.0), np.full(200, 50.0)
     sums = np.where(slow, 500.0, 100.0) + rng.standard_normal(200)
     samples = Samples(sizes, sums, misses, (sums / sizes,))
-    assert 120 <= of_share(samples, float((sums / sizes).var())).worth(10_000) <= 260
+    dependence = of_share(samples, float((sums / sizes).var()))
+    assert 120 <= dependence.worth(10_000) <= 260
+    assert type(dependence.effect) is float  # it goes into JSON
 
 
 def test_the_message_and_the_result_say_what_samples_are_worth(take: Take, make_record: MakeRecord) -> None:

@@ -48,6 +48,16 @@ def test_what_comes_after_the_end_is_counted() -> None:
     assert (framing.is_complete, framing.num_excess) == (True, 4)
 
 
+@pytest.mark.parametrize("size", [b"0x5", b"+5", b"0_5", b" 5", b"-5"])
+@pytest.mark.parametrize("cut", [1, 20])
+def test_a_size_is_hexadecimal_digits_however_it_is_cut(size: bytes, cut: int) -> None:
+    wire = size + b"\r\nhello\r\n0\r\n\r\n"
+    pieces = [wire[at : at + cut] for at in range(0, len(wire), cut)]
+    framing = Chunked()
+    with pytest.raises(NotHttpError):
+        list(map(framing.feed, pieces))
+
+
 @pytest.mark.parametrize(
     "wire", [b"5\r\nhello!\r\n", b"5\r\nhell\r\n5\r\n", b"x\r\nhello\r\n", b"-5\r\nhello\r\n"]
 )

@@ -249,6 +249,22 @@ def test_where_it_cannot_be_built_it_says_why(monkeypatch: pytest.MonkeyPatch, t
         library.load_library.cache_clear()
 
 
+def test_nobody_s_home_is_no_place_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container may run as a user whom its system doesn't know."""
+
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(library.Path, "home", no_home)
+    library.load_library.cache_clear()
+    try:
+        with pytest.raises(NoReaderError, match="home directory"):
+            library.load_library()
+    finally:
+        library.load_library.cache_clear()
+
+
 def test_a_failing_compiler_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     compiler = tmp_path / "cc"
     compiler.write_text('#!/bin/sh\n[ "$1" = --version ] && exit 0\necho "cannot do that" >&2\nexit 1\n')
