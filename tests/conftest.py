@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 # Triton reads it when it is imported: kernels are interpreted, except where tests of the GPU are asked for.
 _ASKS_FOR_GPU = any(option == "-m" and "gpu" in marks.split()[:1] for option, marks in pairwise(sys.argv))
 os.environ.setdefault("TRITON_INTERPRET", "0" if _ASKS_FOR_GPU else "1")
+
+# Whoever starts tests in the background of a script has them ignore Ctrl-C, and all that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MS = 1_000_000
 
