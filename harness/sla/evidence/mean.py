@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from harness import metrics
 from harness.recorder import step
+from harness.sla import tails
 from harness.sla.dependence import INDEPENDENT, of_mean
 from harness.sla.evidence.bounded import decide
 from harness.sla.finding import Finding
@@ -27,7 +28,10 @@ def find(rule: Rule, snapshot: Snapshot, confidence: float) -> Finding:
     n, mean = histogram.n, histogram.mean * scale
     deviation = spread * math.sqrt(n / max(1, n - 1))
     worth, skewness = dependence.worth(n), histogram.skewness * dependence.skew
-    bounds = mean_bounds(mean, deviation, worth, confidence, skewness) if dependence.can_hold(n) else None
+    if dependence.can_hold(n):
+        bounds = mean_bounds(mean, deviation, worth, confidence, skewness)
+    else:
+        bounds = tails.mean_bounds(histogram.minimum * scale, mean, worth, confidence)
     needed = samples_needed_for_mean(mean, deviation, worth, rule.limit, confidence, skewness)
     return Finding(
         observed=mean,

@@ -72,7 +72,7 @@ def test_a_clear_case_is_decided_even_in_a_queue() -> None:
 
 
 @pytest.mark.parametrize("n", [100, 300])
-@pytest.mark.parametrize("rule", ["p95", "p99"])
+@pytest.mark.parametrize("rule", ["p95", "p99", "mean"])
 @pytest.mark.parametrize("server", ["M/M/1 at 0.8", "M/M/1 at 0.9"])
 def test_a_quiet_stretch_proves_nothing_of_a_queue(server: str, rule: str, n: int) -> None:
     """Short runs, of which some have none of the queue's bursts: their values are all far below the truth."""
@@ -88,11 +88,14 @@ def test_few_samples_decide_where_the_limit_is_far_away() -> None:
     assert found.decided[0.2] > 0.8
 
 
+@pytest.mark.parametrize("statistic", ["p90", "mean"])
 @pytest.mark.parametrize(("limit", "expected"), [("< 10s", Decision.TRUE), ("< 1ms", Decision.FALSE)])
-def test_values_that_are_nearly_one_decide_of_a_limit_far_away(limit: str, expected: Decision) -> None:
+def test_values_that_are_nearly_one_decide_of_a_limit_far_away(
+    limit: str, expected: Decision, statistic: str
+) -> None:
     """80 times of half a second that drift by a microsecond each: hardly a second independent sample."""
     snapshot = snapshot_of(500_000_000 + 1_000.0 * np.arange(80))
-    found = find(rule_from("e2e", f"p90 {limit}"), snapshot, 0.95)
+    found = find(rule_from("e2e", f"{statistic} {limit}"), snapshot, 0.95)
     assert found.n_eff is not None
     assert found.n_eff < 3
     assert found.decision is expected
