@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from harness.gc_pauses import GcPauses
 from harness.kernel_timer import Timer, new_timer
-from harness.probe_lag import PROBE_INTERVAL_NS, ProbeLag
+from harness.probe_lag import PROBE_INTERVAL_NS, ProbeLag, record_lag
 from harness.stamp_error import StampError
 from reports.histogram import Histogram
 from reports.result import ClientHealth
@@ -79,7 +79,7 @@ class HealthProbe:
         self._num_chunks += len(record.chunk_ns)
         self._num_coalesced += record.coalesced_chunks
         if record.sent_ns is not None:
-            _note(self._schedule_lag, record.sent_ns - record.due_ns - record.connect_ns)
+            record_lag(self._schedule_lag, record.sent_ns - record.due_ns - record.connect_ns)
 
     def report(
         self, facts: LoadFacts, rates: tuple[float, float] | None = None, *, is_open: bool
@@ -144,10 +144,6 @@ class HealthProbe:
             return
         self._loop_lag.note(lag_ns)
         self._arm()
-
-
-def _note(histogram: Histogram, lag_ns: int) -> None:
-    histogram.record(min(max(0, lag_ns // 1_000), histogram.layout.highest))
 
 
 def _p99(histogram: Histogram) -> int:

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 PROBE_INTERVAL_NS: Final = 10_000_000
 
 
+def record_lag(histogram: Histogram, lag_ns: int) -> None:
+    """Count a lag in a histogram of us; one that it doesn't hold as the nearest that it does."""
+    histogram.record(min(max(0, lag_ns // 1_000), histogram.layout.highest))
+
+
 class ProbeLag:
     """A block is counted for all the probes that it has swallowed, not for one.
 
@@ -24,14 +29,11 @@ class ProbeLag:
 
     def note(self, lag_ns: int) -> None:
         """It got to a probe so late."""
-        self._count(lag_ns)
+        record_lag(self.histogram, lag_ns)
         for swallowed_ns in range(lag_ns - PROBE_INTERVAL_NS, 0, -PROBE_INTERVAL_NS):
-            self._count(swallowed_ns)
+            record_lag(self.histogram, swallowed_ns)
 
     def note_all(self, lags_ns: Iterable[int]) -> None:
         """Several of them."""
         for lag_ns in lags_ns:
             self.note(lag_ns)
-
-    def _count(self, lag_ns: int) -> None:
-        self.histogram.record(min(max(0, lag_ns // 1_000), self.histogram.layout.highest))

@@ -21,6 +21,7 @@ from harness.sla.errors import RuleError
 from reports import comparison as reports
 from reports.comparison.document import Change, Comparison, Figure
 from reports.result import RuleResult, Verdict
+from reports.result.verdict import worst
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,7 +40,6 @@ _VERDICTS: Final = {
     Change.INVALID: Verdict.INVALID,
     Change.NOT_COMPARED: Verdict.INVALID,
 }
-_WORST_FIRST: Final = (Verdict.INVALID, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS)
 
 
 def demand_comparable(
@@ -150,10 +150,9 @@ def held_against(
 def _with_rules(result: Result, done: Comparison, rules: Iterable[RelativeRule]) -> Result:
     figures = {figure.name: figure for figure in done.figures}
     judged = tuple(_judged(rule, figures.get(str(rule.figure)), done) for rule in rules)
-    verdicts = {result.verdict, *(each.verdict for each in judged)}
-    worst = next((verdict for verdict in _WORST_FIRST if verdict in verdicts), None)
+    verdict = worst((result.verdict, *(each.verdict for each in judged)))
     return structs.replace(
-        result, rules=(*result.rules, *judged), verdict=worst, notes=(*result.notes, *_notes(done))
+        result, rules=(*result.rules, *judged), verdict=verdict, notes=(*result.notes, *_notes(done))
     )
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.pytest import baseline
-from harness.pytest.table import Complaint, worst_of
+from harness.pytest.table import Complaint
 from harness.pytest.used_runs import own_runs, shared_runs
 from harness.sla.errors import RuleError
 from harness.sla.keywords import rules_of_keywords
 from reports.result import Verdict
+from reports.result.verdict import worst
 
 if TYPE_CHECKING:
     import pytest
@@ -57,4 +58,5 @@ def complaint(item: pytest.Item) -> Complaint | None:
     said = [each for each in found if each is not None]
     if not said:
         return None
-    return Complaint(worst_of(each.verdict for each in said), "\n\n".join(each.text for each in said))
+    verdict = worst(each.verdict for each in said) or Verdict.PASS
+    return Complaint(verdict, "\n\n".join(each.text for each in said))

@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from harness import wire
+from harness.objectives import objectives_of
 from harness.pytest.building import build_scenario
 from harness.pytest.own_thread import OwnThread
 from harness.pytest.run import Run
 from harness.pytest.settings import api_key, value_of
 from harness.pytest.spine import spine
 from harness.pytest.undecided import Undecided
-from harness.sla.grammar import rules_from
-from harness.sla.preconditions import demand_judgeable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -67,12 +65,7 @@ class Sender:
             ScenarioError: Anything is wrong with it, or it could not be judged by its objectives.
         """
         scenario = build_scenario(source, {**self._usual, **keys}, rules, name)
-        demand_judgeable(
-            rules_from(scenario.thresholds),
-            loop=scenario.outline().loop,
-            streaming=wire.endpoint(scenario.endpoint).streaming,
-            deadlines=scenario.token_deadlines is not None,
-        )
+        objectives_of(scenario, scenario.outline())
         return scenario
 
     def thread(self, scenario: Scenario, folder: Path, workers: Asked) -> OwnThread[FinishedRun]:

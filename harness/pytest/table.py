@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from reports.result import RuleResult, Verdict
+from reports.result.verdict import worst
 from reports.units import MISSING, against, margin, quantity
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ _HEADLINES: Final = {
     Verdict.INCONCLUSIVE: "SLA undecided: too few samples to say either",
     Verdict.PASS: "SLA met",
 }
-_WORST_FIRST: Final = tuple(_HEADLINES)
 
 
 class Judged(NamedTuple):
@@ -93,35 +93,29 @@ def complaint_of(judgement: Judgement, judged: Sequence[Judged], places: Sequenc
         places: Lines that say where to look.
     """
     bad = [each.result for each in judged if each.result.verdict is not Verdict.PASS]
-    worst = _worst(judgement)
-    if worst is Verdict.PASS:
+    verdict = _worst(judgement)
+    if verdict is Verdict.PASS:
         return None
-    named = ", ".join(rule.rule for rule in bad if rule.verdict is worst)
+    named = ", ".join(rule.rule for rule in bad if rule.verdict is verdict)
     lines = (
-        f"{_headline(worst, bad)}{f': {named}' if named else ''}",
+        f"{_headline(verdict, bad)}{f': {named}' if named else ''}",
         *grid(map(row, judged)),
         *(f"{rule.rule}: {rule.message}" for rule in bad),
         *judgement.causes,
         *places,
     )
-    return Complaint(worst, "\n".join(lines))
+    return Complaint(verdict, "\n".join(lines))
 
 
-def _headline(worst: Verdict, bad: Sequence[RuleResult]) -> str:
-    if worst is Verdict.INCONCLUSIVE and not bad:
+def _headline(verdict: Verdict, bad: Sequence[RuleResult]) -> str:
+    if verdict is Verdict.INCONCLUSIVE and not bad:
         return "SLA undecided: the load was not sent in full, so what holds of a part passes nothing"
-    return _HEADLINES[worst]
-
-
-def worst_of(verdicts: Iterable[Verdict]) -> Verdict:
-    """The one that a whole has whose parts have these."""
-    found = set(verdicts)
-    return next((verdict for verdict in _WORST_FIRST if verdict in found), Verdict.PASS)
+    return _HEADLINES[verdict]
 
 
 def _worst(judgement: Judgement) -> Verdict:
     whole = Verdict.INVALID if judgement.causes else judgement.verdict or Verdict.PASS
-    return worst_of((whole, *(rule.verdict for rule in judgement.rules)))
+    return worst((whole, *(rule.verdict for rule in judgement.rules))) or Verdict.PASS
 
 
 def places(folder: Path) -> tuple[str, ...]:

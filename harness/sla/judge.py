@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,6 +13,7 @@ from harness.sla.dependence import INDEPENDENT
 from harness.sla.evidence import find
 from harness.sla.statistics import Decision
 from reports.result import RuleResult, Verdict
+from reports.result.verdict import worst
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from harness.sla.rule import Rule
     from harness.summary.snapshot import Snapshot
     from reports.result import ClientHealth
-
-_WORST_FIRST: Final = (Verdict.INVALID, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS)
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,8 +72,7 @@ def judge(
     verdicts = {result.verdict for result in results}
     verdicts |= {Verdict.INVALID} if found else set()
     verdicts |= set() if complete else {Verdict.INCONCLUSIVE}
-    worst = next((verdict for verdict in _WORST_FIRST if verdict in verdicts), None)
-    return Judgement(verdict=worst, rules=results, causes=found)
+    return Judgement(verdict=worst(verdicts), rules=results, causes=found)
 
 
 def judge_rule(

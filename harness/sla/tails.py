@@ -40,9 +40,8 @@ def upper(p: float, least: float, most: float, worth: float, confidence: float) 
     return least + (most - least) * times
 
 
-def lower(p: float, least: float, most: float, worth: float, confidence: float) -> float:
+def lower(p: float, least: float, worth: float, confidence: float) -> float:
     """What percentile ``p`` is at least; arguments as for ``upper``. At most ``least``."""
-    del most
     return least / max(1.0, _MARGIN * math.log(1 - confidence) / math.log1p(-p / 100) / max(1.0, worth))
 
 

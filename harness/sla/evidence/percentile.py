@@ -32,7 +32,7 @@ def find(rule: Rule, p: float, snapshot: Snapshot, confidence: float) -> Finding
     decision = decide(beyond, n, allowed, confidence, dependence)
     low, high = known(rule, n, dependence, _by_ranks(histogram, p, dependence, confidence))
     detail = f"{beyond} of {n} {'over' if is_ceiling else 'under'} the limit"
-    if decision is Decision.OPEN and (clear := _clear(rule, histogram, beyond, dependence, confidence)):
+    if decision is Decision.OPEN and (clear := _clear(rule, p, beyond, histogram, dependence, confidence)):
         decision, low, high = clear
         detail = f"{detail}, none near it"
     return Finding(
@@ -66,25 +66,26 @@ def _by_ranks(
 
 
 def _clear(
-    rule: Rule, histogram: Histogram, beyond: int, dependence: Dependence, confidence: float
+    rule: Rule, p: float, beyond: int, histogram: Histogram, dependence: Dependence, confidence: float
 ) -> tuple[Decision, float | None, float | None] | None:
     """Decision and bounds where all values lie so far on one side of the limit that few decide; else None.
 
     As many are asked for as if they were independent. Small rates are long times, so a floor is a ceiling of
     the reciprocals.
     """
-    assert rule.statistic is not None
-    assert rule.statistic.p is not None
-    is_ceiling, p = rule.operator.is_ceiling, rule.statistic.p
-    decision = decide(beyond, histogram.n, 1 - p / 100 if is_ceiling else p / 100, confidence, INDEPENDENT)
-    if decision is Decision.OPEN or not histogram.minimum:
-        return None
+    is_ceiling, n = rule.operator.is_ceiling, histogram.n
     least, most = float(histogram.minimum), float(histogram.maximum)
+    allowed = 1 - p / 100 if is_ceiling else p / 100
+    decision = decide(beyond, n, allowed, confidence, INDEPENDENT)
+    if decision is Decision.OPEN or not least:
+        return None
     if not is_ceiling:
         p, least, most = 100 - p, 1 / most, 1 / least
-    bound_of = tails.upper if decision is Decision.TRUE else tails.lower
-    bound = bound_of(p, least, most, dependence.worth(histogram.n), confidence)
+    holds, worth = decision is Decision.TRUE, dependence.worth(n)
+    bound = (
+        tails.upper(p, least, most, worth, confidence) if holds else tails.lower(p, least, worth, confidence)
+    )
     bound = bound if is_ceiling else 1 / bound
-    if rule.holds(bound * step(metrics.metric(rule.metric).unit)) != (decision is Decision.TRUE):
+    if rule.holds(bound * step(metrics.metric(rule.metric).unit)) != holds:
         return None
-    return (decision, None, bound) if is_ceiling == (decision is Decision.TRUE) else (decision, bound, None)
+    return (decision, None, bound) if is_ceiling == holds else (decision, bound, None)

@@ -24,12 +24,6 @@ class NoReaderError(RuntimeError):
     """The thread can't be had here. The message says why, as the end of a sentence."""
 
 
-class Read(ctypes.Structure):
-    """``struct read`` of ``reader.h``."""
-
-    _fields_ = tuple((name, ctypes.c_int64) for name in ("stamp_ns", "size", "delay_ns", "ahead_ns"))
-
-
 class Taken(ctypes.Structure):
     """``struct taken`` of ``reader.h``."""
 

@@ -6,6 +6,7 @@ import random
 import statistics
 
 import pytest
+from support import scheduler_step
 
 from reference_server.engine.block_manager import BlockManager
 from reference_server.engine.chunk_limit import MAX_SLOWDOWN, MIN_TOKENS, ChunkLimit
@@ -106,15 +107,7 @@ def decoding_beside(*lengths: int, **settings: int | None) -> Scheduler:
 
 def step(scheduler: Scheduler) -> dict[str, int]:
     """A step of which each token takes 1 ms; counts by prompt length."""
-    scheduled = scheduler.schedule()
-    scheduler.observe(scheduled, sum(item.num_scheduled_tokens for item in scheduled) * 10**6)
-    for item in scheduled:
-        samples = item.samples
-        item.sequence.num_computed_tokens += item.num_scheduled_tokens
-        if samples:
-            item.sequence.append(1)
-    scheduler.check_invariants()
-    return {item.sequence.request_id: item.num_scheduled_tokens for item in scheduled}
+    return scheduler_step.step(scheduler, token_ns=10**6)
 
 
 def test_a_prompt_of_several_steps_is_limited_and_others_are_not() -> None:

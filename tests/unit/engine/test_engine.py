@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.abort_storm import abort_storm
 
 from reference_server.engine.engine import Engine
 from reference_server.engine.errors import InvalidRequestError, RequestError, RequestTooLargeError
@@ -152,16 +153,8 @@ def test_an_abort_storm_leaves_the_rest_untouched(
     mixed_requests: list[EngineRequest],
     answers_alone: dict[str, list[int]],
 ) -> None:
-    engine, rng = make_engine(block_size=4, num_gpu_blocks_override=40), random.Random(0)
-    for round_number in range(10):
-        for request in mixed_requests:
-            engine.add(request)
-        for _ in range(rng.randint(0, 12)):
-            engine.step()
-        for request in rng.sample(mixed_requests, len(mixed_requests)):
-            engine.abort(request.request_id)
-            engine.check_invariants()
-        assert engine.stats.num_free_blocks == 40, f"round {round_number}"
+    engine = make_engine(block_size=4, num_gpu_blocks_override=40)
+    abort_storm(engine, mixed_requests, num_blocks=40)
     outputs = run(engine, *mixed_requests)
     assert {request_id: tokens(parts) for request_id, parts in outputs.items()} == answers_alone
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.abort_storm import abort_storm
 
 from reference_server.engine.device_sampler import DeviceSampler
 from reference_server.engine.engine import Engine
@@ -146,15 +147,7 @@ def test_penalties_wait_for_the_tokens_they_count(
 def test_an_abort_storm_leaves_the_rest_untouched(
     make_ahead_engine: MakeEngine, run: Run, mixed_requests: list[EngineRequest]
 ) -> None:
-    engine, rng = make_ahead_engine(block_size=4, num_gpu_blocks_override=48), random.Random(0)
+    engine = make_ahead_engine(block_size=4, num_gpu_blocks_override=48)
     expected = tokens(run(engine, *mixed_requests))
-    for _ in range(10):
-        for request in mixed_requests:
-            engine.add(request)
-        for _ in range(rng.randint(0, 12)):
-            engine.step()
-        for request in rng.sample(mixed_requests, len(mixed_requests)):
-            engine.abort(request.request_id)
-            engine.check_invariants()
-        assert engine.stats.num_free_blocks == 48
+    abort_storm(engine, mixed_requests, num_blocks=48)
     assert tokens(run(engine, *mixed_requests)) == expected

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.scheduler_step import step
 
 from reference_server.engine.block_manager import BlockManager
 from reference_server.engine.scheduler import MAX_PREEMPTIONS, Scheduler, SchedulerConfig
@@ -34,18 +35,6 @@ def make_scheduler(
         **settings,
     )
     return Scheduler(config, BlockManager(num_blocks, block_size, enable_prefix_caching=False))
-
-
-def step(scheduler: Scheduler) -> dict[str, int]:
-    """Schedule, pretend to compute, and append a token wherever one is due; counts by request id."""
-    scheduled = scheduler.schedule()
-    for item in scheduled:
-        samples = item.samples
-        item.sequence.num_computed_tokens += item.num_scheduled_tokens
-        if samples:
-            item.sequence.append(1)
-    scheduler.check_invariants()
-    return {item.sequence.request_id: item.num_scheduled_tokens for item in scheduled}
 
 
 def test_a_prompt_is_spread_over_steps_by_the_budget_then_decodes(make_sequence: MakeSequence) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.scheduler_step import step
 
 from reference_server.engine.block_manager import BlockManager
 from reference_server.engine.request import EngineRequest, SamplingParams
@@ -33,18 +34,6 @@ def add(scheduler: Scheduler, prompts: dict[str, list[int]]) -> dict[str, Sequen
     for sequence in sequences.values():
         scheduler.add(sequence)
     return sequences
-
-
-def step(scheduler: Scheduler) -> dict[str, int]:
-    """Schedule and pretend to compute; counts by request id."""
-    scheduled = scheduler.schedule()
-    for item in scheduled:
-        samples = item.samples
-        item.sequence.num_computed_tokens += item.num_scheduled_tokens
-        if samples:
-            item.sequence.append(1)
-    scheduler.check_invariants()
-    return {item.sequence.request_id: item.num_scheduled_tokens for item in scheduled}
 
 
 def test_children_of_a_long_prompt_compute_only_what_they_can_not_share(scheduler: Scheduler) -> None:

@@ -15,7 +15,7 @@ from harness.transport.reader import NoReaderError, Reader, Source, library
 from harness.transport.stamped_socket import asks_for_stamps
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
     from pathlib import Path
 
 MARK = b"[DONE]\n\n"
@@ -239,16 +239,22 @@ def test_its_lateness_is_measured() -> None:
     with_reader(work)
 
 
+@pytest.fixture
+def not_loaded() -> Iterator[None]:
+    """The library is built anew, here and by whoever comes next."""
+    library.load_library.cache_clear()
+    yield
+    library.load_library.cache_clear()
+
+
+@pytest.mark.usefixtures("not_loaded")
 def test_where_it_cannot_be_built_it_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    library.load_library.cache_clear()
-    try:
-        with pytest.raises(NoReaderError, match="no C compiler was found"):
-            library.load_library()
-    finally:
-        library.load_library.cache_clear()
+    with pytest.raises(NoReaderError, match="no C compiler was found"):
+        library.load_library()
 
 
+@pytest.mark.usefixtures("not_loaded")
 def test_nobody_s_home_is_no_place_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """A container may run as a user whom its system doesn't know."""
 
@@ -257,23 +263,16 @@ def test_nobody_s_home_is_no_place_for_it(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(library.Path, "home", no_home)
-    library.load_library.cache_clear()
-    try:
-        with pytest.raises(NoReaderError, match="home directory"):
-            library.load_library()
-    finally:
-        library.load_library.cache_clear()
+    with pytest.raises(NoReaderError, match="home directory"):
+        library.load_library()
 
 
+@pytest.mark.usefixtures("not_loaded")
 def test_a_failing_compiler_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     compiler = tmp_path / "cc"
     compiler.write_text('#!/bin/sh\n[ "$1" = --version ] && exit 0\necho "cannot do that" >&2\nexit 1\n')
     compiler.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    library.load_library.cache_clear()
-    try:
-        with pytest.raises(NoReaderError, match="cannot do that"):
-            library.load_library()
-    finally:
-        library.load_library.cache_clear()
+    with pytest.raises(NoReaderError, match="cannot do that"):
+        library.load_library()
