@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from harness.target import Target
     from scenarios.timeouts import Timeouts
 
+_LEAST_PATIENCE_NS: Final = 1_000_000_000
 _PATIENCE_NS: Final = 10_000_000_000
 _MAX_REPLY_BYTES: Final = 8 * 1024 * 1024
 
@@ -91,8 +92,7 @@ async def find_model(target: Target, timeouts: Timeouts, wanted: str | None) -> 
 
 
 async def _get(target: Target, timeouts: Timeouts, path: str) -> Timeline:
-    patience = {name: min(_PATIENCE_NS, getattr(timeouts, name)) for name in type(timeouts).model_fields}
-    carrier = transport.choose(target, timeouts.model_copy(update=patience))
+    carrier = transport.choose(target, _patience(timeouts))
     timeline = _ShortReply(time.monotonic_ns())
     try:
         request = HttpRequest("GET", target.path_beside(path), accept="application/json")
@@ -100,6 +100,14 @@ async def _get(target: Target, timeouts: Timeouts, path: str) -> Timeline:
     finally:
         await carrier.close()
     return timeline
+
+
+def _patience(timeouts: Timeouts) -> Timeouts:
+    """Those of the requests, but neither so short that a server that answers seems gone nor long."""
+    ns = {name: getattr(timeouts, name) for name in type(timeouts).model_fields}
+    return timeouts.model_copy(
+        update={name: min(max(_LEAST_PATIENCE_NS, limit), _PATIENCE_NS) for name, limit in ns.items()}
+    )
 
 
 def _unreachable(target: Target, timeline: Timeline) -> PreflightError:

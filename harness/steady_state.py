@@ -1,6 +1,6 @@
 """Where the beginning of a run ends and its steady part begins.
 
-scipy takes a second to be imported, which a process that only counts need not wait: so where it is used.
+scipy takes a while to be imported, which a process that only counts need not wait: so where it is used.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def trend(values: Sequence[float] | FloatArray) -> Trend | None:
     Args:
         values: In order of time.
     """
-    from scipy.stats import norm as normal
+    from scipy.special import ndtr
 
     array = np.asarray(values, np.float64)
     if array.size < MIN_BATCHES * BATCH:
@@ -90,30 +90,34 @@ def trend(values: Sequence[float] | FloatArray) -> Trend | None:
     variance = num * (num - 1) * (2 * num + 5) / 18 * (1 + correlation) / (1 - correlation)
     score = (rises - np.sign(rises)) / np.sqrt(variance)
     middle = float(np.median(means))
-    return Trend(2 * float(normal.sf(abs(score))), slope * (num - 1) / middle if middle else 0.0)
+    return Trend(2 * float(ndtr(-abs(score))), slope * (num - 1) / middle if middle else 0.0)
 
 
 def chance_of_growth(steps: FloatArray) -> float:
     """How likely such steps would be, or clearer ones, if they were 0 on average: Student's t, one-sided."""
-    from scipy.stats import t as student
+    from scipy.special import stdtr
 
     deviation = float(np.std(steps, ddof=1))
     if not deviation:
         return 0.0 if steps.mean() > 0 else 1.0
-    return float(student.sf(steps.mean() / (deviation / np.sqrt(steps.size)), steps.size - 1))
+    return float(stdtr(steps.size - 1, -steps.mean() / (deviation / np.sqrt(steps.size))))
 
 
 def _batched(values: FloatArray, most: int) -> tuple[FloatArray, float, float]:
     """Batch means, their slope a batch, and the correlation of neighbours that is left, at least 0."""
-    from scipy.stats import theilslopes
-
     for num in range(most, MIN_BATCHES - 1, -1):
         means = values[: values.size // num * num].reshape(num, -1).mean(axis=1)
-        slope = float(theilslopes(means).slope)
+        slope = _sens_slope(means)
         correlation = _lag_1(means - slope * np.arange(num))
         if correlation < _INDEPENDENT:
             return means, slope, 0.0
     return means, slope, min(correlation, _MOST_CORRELATED)
+
+
+def _sens_slope(values: FloatArray) -> float:
+    """The median of the slopes of all pairs of neighbours near and far: Theil 1950, Sen 1968."""
+    early, late = np.triu_indices(values.size, 1)
+    return float(np.median((values[late] - values[early]) / (late - early)))
 
 
 def _lag_1(values: FloatArray) -> float:

@@ -18,8 +18,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy.special import betainc, betaincinv
-from scipy.stats import t as student
+from scipy.special import betainc, betaincinv, stdtrit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -151,7 +150,7 @@ def mean_bounds(
     """
     if n < 2:
         return None
-    quantile = float(student.ppf(confidence, n - 1))
+    quantile = float(stdtrit(n - 1, confidence))
     reach = quantile * deviation / math.sqrt(n)
     shift = deviation * skewness * (1 + 2 * quantile**2) / (6 * n)
     return mean - reach + min(0.0, shift), mean + reach + max(0.0, shift)

@@ -22,9 +22,9 @@ def models(*names: str) -> bytes:
     return sized(json.dumps({"object": "list", "data": [{"id": name} for name in names]}).encode())
 
 
-def find(port: int, wanted: str | None = None, scheme: str = "http") -> str:
+def find(port: int, wanted: str | None = None, scheme: str = "http", limit_ns: int = 300_000_000) -> str:
     target = Target.parse(f"{scheme}://127.0.0.1:{port}", api_key="sk-canary")
-    timeouts = Timeouts().model_copy(update={"first_token": 300_000_000, "total": 300_000_000})
+    timeouts = Timeouts().model_copy(update={"first_token": limit_ns, "total": limit_ns})
     return asyncio.run(find_model(target, timeouts, wanted))
 
 
@@ -32,6 +32,12 @@ def test_the_only_model(serve: Serve) -> None:
     server = serve(lambda _: [models("smollm2")])
     assert find(server.port) == "smollm2"
     assert server.received[0].head.startswith(b"GET /v1/models HTTP/1.1\r\n")
+
+
+def test_a_load_with_short_limits_is_no_dead_server(serve: Serve) -> None:
+    """The limits are for the requests of the load; a list of models may take longer."""
+    server = serve(lambda _: [0.1, models("smollm2")])
+    assert find(server.port, limit_ns=1_000_000) == "smollm2"
 
 
 def test_a_wanted_model(serve: Serve) -> None:
