@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-TIMED := $(addprefix tests/,e2e/timed robustness unit/drivers unit/timetable unit/workers)
+TIMED := $(addprefix tests/,e2e/timed robustness/timed unit/drivers unit/timetable unit/workers)
 
 .PHONY: help demo test check lint types layers unit sla coexist soak gpu format model clean
 
@@ -34,8 +34,8 @@ types: $(READY)
 layers: $(READY)
 	$(BIN)/lint-imports
 
-unit: $(READY) ## pytest: what looks at times by itself, the rest on two cores
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/model tests $(TIMED:%=--ignore=%)
+unit: $(READY) ## pytest: what looks at times by itself, the rest at once
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder tests/model tests $(TIMED:%=--ignore=%)
 	$(BIN)/python -m pytest $(TIMED)
 
 sla: model ## SLA tests against the real model served here

@@ -60,9 +60,9 @@ def accuracy(streams: int) -> Cell:
     return Cell("accuracy", PACED, max(8, 3 * streams), streams=streams)
 
 
-def ceiling(streams: int, num_requests: int = 6000) -> Cell:
+def ceiling(streams: int, num_requests: int = 2000) -> Cell:
     """No delay at all: how much a client digests."""
-    return Cell("ceiling", BULK, max(num_requests, 6 * streams), streams=streams)
+    return Cell("ceiling", BULK, max(num_requests, 3 * streams), streams=streams)
 
 
 def memory(num_requests: int) -> Cell:

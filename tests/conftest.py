@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 _ASKS_FOR_GPU = any(option == "-m" and "gpu" in marks.split()[:1] for option, marks in pairwise(sys.argv))
 os.environ.setdefault("TRITON_INTERPRET", "0" if _ASKS_FOR_GPU else "1")
 
+# Torch's threads wait for work in loops, which takes the cores from the workers beside them.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # Whoever starts tests in the background of a script has them ignore Ctrl-C, and all that they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -5,7 +5,7 @@ import pytest
 
 @pytest.mark.sla(ttft_p50="5s", tpot_p50="500ms", error_rate="<10%")
 def test_first_token_comes_soon(load):
-    run = load(rate=2, requests=40)
+    run = load(rate=4, requests=40)
     assert run.output_tokens.min >= 1
 
 

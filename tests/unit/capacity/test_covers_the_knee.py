@@ -10,7 +10,7 @@ import pytest
 from benchmarks.capacity import Cell, holds, search
 from benchmarks.simulated_queue import Queue
 
-REPEATS = 20
+REPEATS = 10
 
 
 @pytest.mark.parametrize(("num_servers", "rate"), [(1, 7.0), (4, 30.0), (16, 120.0)])

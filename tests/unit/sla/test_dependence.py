@@ -45,11 +45,18 @@ def test_equal_values_are_independent() -> None:
     assert of_share(_samples(np.full(50, 0.1), 1), 0.0) == Dependence()
 
 
-@pytest.mark.parametrize("n", [7, 400, 20_000])
+@pytest.mark.parametrize("n", [60, 400, 20_000])
 def test_independent_values_are_worth_themselves(n: int) -> None:
     values = np.random.default_rng(3).exponential(1, n)
     assert of_share(_samples(values, 2), 1.0).worth(n) == n
     assert of_mean(_samples(values, 2), 1.0).worth(n) == n
+
+
+@pytest.mark.parametrize("n", [7, 20])
+def test_so_few_cannot_show_that_they_are(n: int) -> None:
+    values = np.random.default_rng(3).exponential(1, n)
+    assert of_share(_samples(values, 2), 1.0).worth(n) < 0.8 * n
+    assert of_mean(_samples(values, 2), 1.0).worth(n) < 0.8 * n
 
 
 @pytest.mark.parametrize("correlation", [0.5, 0.8, 0.95])

@@ -81,6 +81,16 @@ def test_a_quiet_stretch_proves_nothing_of_a_queue(server: str, rule: str, n: in
     assert is_credible(found.wrong_fail), found
 
 
+@pytest.mark.parametrize("n", [8, 30, 45])
+@pytest.mark.parametrize("rule", ["p50", "p90", "mean"])
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_few_dozen_samples_look_independent_and_are_not(server: str, rule: str, n: int) -> None:
+    """No test finds the dependence of so few."""
+    found = line(server, n, rule, REPEATS, looks=False, offsets=())
+    assert is_credible(found.wrong_pass), found
+    assert is_credible(found.wrong_fail), found
+
+
 def test_few_samples_decide_where_the_limit_is_far_away() -> None:
     """A queue at half load, 100 requests, which are worth a dozen: a p95 of 59 independent ones."""
     found = line("M/M/1 at 0.5", 100, "p95", 60, looks=False, offsets=(0.2, 5.0))

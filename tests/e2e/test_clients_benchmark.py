@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = Path(__file__).parents[3] / "benchmarks" / "clients.py"
+PROGRAM = Path(__file__).parents[2] / "benchmarks" / "clients.py"
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it watches processes in /proc")
 
