@@ -1,6 +1,9 @@
-"""Chance without state: a token's draw depends on its sequence's seed and its position, on nothing else.
+"""Chance without state: the number behind a token depends on its sequence's seed and its position alone.
 
-So a seeded sequence is the same alone, among any neighbours, after a preemption and after a restart.
+So it is the same whatever runs beside, after a preemption and after a restart. The token is as repeatable as
+the logits that the number is held against. What else a step computes decides in which order sums are made:
+float32 logits agree to about 1e-5, which now and then moves a draw in the long tail of a large vocabulary to
+the next token; in lower precision near ties differ too.
 The mixing function is SplitMix64's (Steele, Lea, Flood 2014: Fast splittable pseudorandom number generators).
 """
 

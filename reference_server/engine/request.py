@@ -19,8 +19,8 @@ class SamplingParams(msgspec.Struct, frozen=True, kw_only=True, array_like=True)
         frequency_penalty: Likewise, times their count.
         repetition_penalty: Divides positive and multiplies negative logits of tokens in prompt or output.
         logit_bias: Added to the logits, by token id.
-        seed: Makes the sequence repeatable whatever its neighbours in the batch. Always set: the API draws
-            one where the client gave none.
+        seed: Makes the sequence's random numbers repeatable, whatever its neighbours in the batch. Always
+            set: the API draws one where the client gave none.
         stop_token_ids: End the sequence, besides the model's own end tokens.
         ignore_eos: The model's end tokens don't end the sequence.
         logprobs: Number of alternatives to report per output token (0: the chosen one only); None reports
