@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION: Final = 1
 ENDPOINTS: Final = ("chat", "completions", "responses", "embeddings")
+MAX_NAME: Final = 100
+"""File systems take 255 bytes; a result folder's name has the time in it too."""
 
 
 class Scenario(Section):
@@ -92,6 +94,8 @@ class Scenario(Section):
     def _plain_name(cls, value: str) -> str:
         if not re.fullmatch(r"[\w-][\w.-]*", value):
             raise fault(f"{value!r} can't name a folder; use letters, digits, '-', '_' and '.'")
+        if len(value) > MAX_NAME:
+            raise fault(f"has {len(value)} characters; it names a folder and may have {MAX_NAME}")
         return value
 
     @field_validator("endpoint", mode="after")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
@@ -155,6 +156,10 @@ def usage_errors(command: Callable[P, T]) -> Callable[P, T]:
             return command(*args, **kwargs)
         except (HarnessError, ScenarioError, UnknownReportError) as error:
             fail(str(error))
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                raise
+            fail(f"'{str(error.filename)[:40]}…' is longer than a file's name may be; give a shorter one")
 
     return wrapped
 

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 from support.tokenpace_command import tokenpace
 
 from harness.cli import cli, main
@@ -46,6 +47,21 @@ def test_R2_a_full_standard_output_is_said_plainly(command: str) -> None:
         )
     assert done.returncode == 4
     assert done.stderr == "tokenpace: standard output can't be written (No space left on device)\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["report", "a" * 400],
+        ["compare", "a" * 400, "b"],
+        ["run", "a" * 400, "--base-url", "http://127.0.0.1:1"],
+        ["run", "chat", "--base-url", "http://127.0.0.1:1", "--set", f"tokenizer=./{'a' * 400}"],
+    ],
+)
+def test_a_path_that_no_file_system_takes_is_a_usage_error(arguments: list[str]) -> None:
+    done = CliRunner().invoke(cli, arguments)
+    assert done.exit_code == 2
+    assert "is longer than a file's name may be; give a shorter one" in done.stderr
 
 
 def test_an_unknown_fault_is_no_missed_objective(monkeypatch: pytest.MonkeyPatch) -> None:

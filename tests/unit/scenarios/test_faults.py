@@ -106,6 +106,11 @@ MISTAKES = [
         (":2: timeouts.total: must be longer than 0; a request without a limit could hold a run for ever"),
     ),
     ("name: mine", "name: mine\ntimeouts: 30s", ":2: timeouts: must be a section with keys, not '30s'"),
+    (
+        "name: mine",
+        f"name: {'m' * 101}",
+        ":1: name: has 101 characters; it names a folder and may have 100",
+    ),
     ("  rate: 4", "  rate: 4\n  rate: 5", ":5: load.rate: already set in line 4"),
     (
         "name: mine",
