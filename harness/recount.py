@@ -78,7 +78,7 @@ def _shares(folder: ResultFolder, min_bytes_each: int) -> Iterator[tuple[Part, C
 
 
 def _count(folder: Path, begin: int, end: int) -> tuple[Part, Census] | None:
-    command = [sys.executable, "-m", "harness.recount", str(folder), str(begin), str(end)]
+    command = [sys.executable, "-P", "-m", "harness.recount", str(folder), str(begin), str(end)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)  # noqa: S603 (our own program)
     if done.returncode != 0:
         return None

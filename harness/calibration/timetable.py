@@ -40,7 +40,7 @@ class Timetable:
 
     def __init__(self, *options: str, cores: Iterable[int] | None = None) -> None:
         self.url = ""
-        self._command = [sys.executable, "-m", "reference_server.timetable", "--port", "0", *options]
+        self._command = [sys.executable, "-P", "-m", "reference_server.timetable", "--port", "0", *options]
         self._cores = cores
         self._process: subprocess.Popen[str] | None = None
 

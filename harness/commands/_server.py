@@ -13,5 +13,5 @@ passes_on: dict[str, Any] = {
 
 
 def become_server(*arguments: str) -> NoReturn:
-    """Replace this process by ``python -m reference_server ...``: its signals, its exit code."""
-    os.execv(sys.executable, [sys.executable, "-m", "reference_server", *arguments])  # noqa: S606 (no shell)
+    """Replace this process by ``python -P -m reference_server ...``: its signals, its exit code."""
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "reference_server", *arguments])  # noqa: S606 (no shell)

@@ -48,7 +48,7 @@ def serving(what: str) -> Iterator[str]:
 def _command(what: str) -> list[str]:
     model, *options = shlex.split(what)
     program = ("reference_server.timetable",) if model == _TIMETABLE else ("reference_server", "serve", model)
-    return [sys.executable, "-m", *program, "--port", "0", *options]
+    return [sys.executable, "-P", "-m", *program, "--port", "0", *options]
 
 
 def _address(server: subprocess.Popen[str], what: str) -> str:

@@ -77,7 +77,7 @@ class ProcessClient(LoopClient):
             address = f"ipc://{folder}/engine"
             self._listen(address)
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "reference_server.engine.worker", address, self._factory),
+                *(sys.executable, "-P", "-m", "reference_server.engine.worker", address, self._factory),
                 msgspec.json.encode(self._config).decode(),
                 stdin=asyncio.subprocess.PIPE,  # its end of file tells the child that this process is gone
                 start_new_session=True,

@@ -47,17 +47,17 @@ def download_wheel(requirement: str, folder: Path) -> Path:
 def _pip() -> list[str]:
     """This interpreter's pip, or that of the interpreter from which the environment was made."""
     if importlib.util.find_spec("pip") is not None:
-        return [sys.executable, "-m", "pip"]
+        return [sys.executable, "-P", "-m", "pip"]
     base = Path(sys.base_prefix, "bin", f"python{sys.version_info.major}.{sys.version_info.minor}")
     if base.exists() and _has_pip(base):
-        return [str(base), "-m", "pip"]
+        return [str(base), "-P", "-m", "pip"]
     raise PullError(
         "neither this environment nor the Python it was made from has pip; add it: python -m ensurepip"
     )
 
 
 def _has_pip(python: Path) -> bool:
-    command = [str(python), "-m", "pip", "--version"]
+    command = [str(python), "-P", "-m", "pip", "--version"]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0  # noqa: S603  # as above
 
 

@@ -39,7 +39,7 @@ def test_the_wheel_is_found(pip: Callable[[str], None], folder: Path) -> None:
     pip(f'echo "$@" > {folder}/asked; touch {folder}/a-1-py3-none-any.whl')
     assert download_wheel("a==1", folder) == folder / "a-1-py3-none-any.whl"
     asked = (folder / "asked").read_text().split()
-    assert asked[:3] == ["-m", "pip", "download"]
+    assert asked[:4] == ["-P", "-m", "pip", "download"]
     assert {"--no-deps", "--only-binary=:all:"} < set(asked)
     assert asked[-3:] == ["--dest", str(folder), "a==1"]
 
@@ -72,6 +72,6 @@ def test_without_pip_the_base_interpreters_is_used(
         download_wheel("a==1", folder)
     base = tmp_path / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
     base.parent.mkdir()
-    base.write_text(f'#!/bin/sh\n[ "$3" = download ] && touch {folder}/a.whl; true\n')
+    base.write_text(f'#!/bin/sh\n[ "$4" = download ] && touch {folder}/a.whl; true\n')
     base.chmod(0o755)
     assert download_wheel("a==1", folder).name == "a.whl"
