@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness import wire
-from harness.sla.grammar import rules_from
+from harness.comparison.objectives import relative_rules_from
+from harness.sla.errors import RuleError
+from harness.sla.grammar import parse_key, rules_from
 from harness.sla.preconditions import demand_judgeable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from harness.sla.rule import Rule
+    from scenarios.documents import Key
     from scenarios.scenario import Scenario
     from scenarios.schedule import Schedule
 
@@ -33,3 +38,26 @@ def objectives_of(scenario: Scenario, schedule: Schedule) -> tuple[Rule, ...]:
         until_decided=schedule.stop.decided,
     )
     return rules
+
+
+def faults_in(thresholds: Mapping[str, Sequence[str]]) -> Iterator[tuple[Key, str]]:
+    """What of a scenario's thresholds is no objective: the key, or key and index of a condition, and why."""
+    for key, conditions in thresholds.items():
+        try:
+            parse_key(key)
+        except RuleError as error:
+            yield (key,), str(error)
+            continue
+        for index, condition in enumerate(conditions):
+            if (fault := _fault(key, condition)) is not None:
+                yield (key, index), fault
+
+
+def _fault(key: str, condition: str) -> str | None:
+    stated = {key: [condition]}
+    try:
+        rules_from(stated)
+        relative_rules_from(stated)
+    except RuleError as error:
+        return str(error).removeprefix(f"thresholds: {key}: ")
+    return None

@@ -42,9 +42,9 @@ class Document(NamedTuple):
         A section of which a part was set from outside was written in both places.
         """
         parts = sorted(each for each in self.overridden if len(each) > len(key) and each[: len(key)] == key)
+        if any(key[: len(each)] == each for each in self.overridden):
+            return "--set"
         for end in range(len(key), 0, -1):
-            if key[:end] in self.overridden:
-                return "--set"
             if key[:end] in self.lines:
                 place = f"{self.name}:{self.lines[key[:end]]}"
                 return ", ".join([place, *(f"--set {dotted(part)}" for part in parts)])

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, ValidationInfo, ValidatorFunctionWrapHandler, field_validator
 
 from scenarios import library
 from scenarios.arrivals import Load
-from scenarios.documents import Document, read_document
+from scenarios.documents import Document, Key, read_document
 from scenarios.durations import Duration
 from scenarios.errors import ScenarioError
 from scenarios.faults import explain
@@ -22,7 +22,7 @@ from scenarios.prompts import Prompts
 from scenarios.ranges import MAX_WHOLE
 from scenarios.rates import Share
 from scenarios.sampling import Sampling
-from scenarios.section import Section, fault
+from scenarios.section import Section, fault, faults_at
 from scenarios.suggestions import did_you_mean
 from scenarios.texts import Texts
 from scenarios.timeouts import Timeouts
@@ -37,6 +37,8 @@ SCHEMA_VERSION: Final = 1
 ENDPOINTS: Final = ("chat", "completions", "responses", "embeddings")
 MAX_NAME: Final = 100
 """File systems take 255 bytes; a result folder's name has the time in it too."""
+Objections: TypeAlias = Callable[[Mapping[str, tuple[str, ...]]], Iterable[tuple[Key, str]]]
+"""What is wrong with thresholds, each fault with its place in them, as whoever judges runs knows it."""
 
 
 class Scenario(Section):
@@ -119,6 +121,23 @@ class Scenario(Section):
             raise fault("must be longer than 0, else every gap is a stall; such as 1s")
         return value
 
+    @field_validator("thresholds", mode="wrap")
+    @classmethod
+    def _judgeable(
+        cls,
+        written: Any,  # noqa: ANN401 (whatever the file holds)
+        checked: ValidatorFunctionWrapHandler,
+        info: ValidationInfo,
+    ) -> dict[str, tuple[str, ...]]:
+        thresholds: dict[str, tuple[str, ...]] = checked(written)
+        objections: Objections | None = (info.context or {}).get("objections")
+        faults = {} if objections is None else dict(objections(thresholds))
+        if faults:
+            is_single = {key for key, texts in written.items() if isinstance(texts, str)}
+            places = {place[:1] if place[0] in is_single else place: text for place, text in faults.items()}
+            raise faults_at(places, written)
+        return thresholds
+
     @field_validator("tags", mode="before")
     @classmethod
     def _as_text(cls, value: object) -> object:
@@ -159,17 +178,22 @@ class Scenario(Section):
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def load_scenario(source: str | Path, overrides: Mapping[str, str] | None = None) -> Scenario:
+def load_scenario(
+    source: str | Path,
+    overrides: Mapping[str, str] | None = None,
+    objections: Objections | None = None,
+) -> Scenario:
     """Read a scenario.
 
     Args:
         source: Path of a YAML or TOML file, or the name of a scenario of the library.
         overrides: Dotted keys to values as YAML reads them: ``{"load.rate": "5"}``.
+        objections: What is wrong with its thresholds, to be told with all other faults; by default nothing.
 
     Raises:
         ScenarioError: Anything is wrong with it. The message names file, line, key, fault and remedy.
     """
-    return _build(override(read_document(_locate(source)), overrides or {}))
+    return _build(override(read_document(_locate(source)), overrides or {}), objections)
 
 
 def scenario_from(
@@ -199,9 +223,10 @@ def _locate(source: str | Path) -> Path:
     return library.find(source)
 
 
-def _build(document: Document) -> Scenario:
+def _build(document: Document, objections: Objections | None = None) -> Scenario:
     check_texts(document)
     try:
-        return Scenario.model_validate(document.data, context={"folder": document.folder})
+        context = {"folder": document.folder, "objections": objections}
+        return Scenario.model_validate(document.data, context=context)
     except ValidationError as error:
         raise explain(error, document) from error

@@ -44,8 +44,13 @@ def fault(text: str) -> PydanticCustomError:
 
 def fault_at(key: str, text: str, value: object) -> ValidationError:
     """An error about the value of one key of a section."""
-    details = InitErrorDetails(type=fault(text), loc=(key,), input=value)
-    return ValidationError.from_exception_data(key, [details])
+    return faults_at({(key,): text}, value)
+
+
+def faults_at(texts: Mapping[tuple[str | int, ...], str], value: object) -> ValidationError:
+    """Errors about parts of a value, by their places in it."""
+    details = [InitErrorDetails(type=fault(text), loc=place, input=value) for place, text in texts.items()]
+    return ValidationError.from_exception_data("faults", details)
 
 
 def _unknown(data: Mapping[Any, Any], known: Mapping[str, FieldInfo]) -> list[InitErrorDetails]:

@@ -138,9 +138,10 @@ def take_scenario(name: str, given: dict[str, Any], example: str) -> Scenario:
     Raises:
         ScenarioError: It can't be read.
     """
+    from harness.objectives import faults_in
     from scenarios.scenario import load_scenario
 
-    return load_scenario(name, pairs(given.pop("overrides"), "=", "--set", example))
+    return load_scenario(name, pairs(given.pop("overrides"), "=", "--set", example), faults_in)
 
 
 def usage_errors(command: Callable[P, T]) -> Callable[P, T]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from harness.objectives import faults_in
 from scenarios import arrivals
 from scenarios.errors import ScenarioError
 from scenarios.sampling import Sampling
@@ -53,7 +54,7 @@ def _mapping(source: str | Path | Scenario | Mapping[str, Any] | None, name: str
     if source is None:
         return {"name": name, "samples": _TEXTS_KEPT}
     if isinstance(source, str | Path):
-        source = load_scenario(source)
+        source = load_scenario(source, objections=faults_in)
     return source.to_mapping() if isinstance(source, Scenario) else {"name": name, **source}
 
 
