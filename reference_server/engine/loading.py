@@ -61,13 +61,14 @@ def load_model(config: EngineConfig) -> LoadedModel:
 def assemble_model(config: EngineConfig, checkpoint: Checkpoint) -> LoadedModel:
     """As :func:`load_model`, from a checkpoint that is open already."""
     _check_limits(config)
+    model_len = checkpoint.config.max_model_len
+    _check_model_len(config, model_len)
     device = resolve_device(config)
     set_threads(config, device)
     dtype = resolve_dtype(config, device)
     backend = attention_backend(resolve_attention_backend(config, device))
     scheme = quantization_scheme(config.quantization or checkpoint.quantization)
     scheme.check(checkpoint)
-    model_len = checkpoint.config.max_model_len
     model = build_model(
         checkpoint, scheme, dtype=dtype, device=device, max_len=config.max_model_len or model_len
     )
@@ -109,6 +110,15 @@ def _check_limits(config: EngineConfig) -> None:
         )
 
 
+def _check_model_len(config: EngineConfig, model_len: int) -> None:
+    """Refuse more positions than the model has, before anything is made for so many."""
+    asked = config.max_model_len
+    if asked is not None and asked > model_len:
+        raise EngineConfigError(
+            f"max_model_len is {asked}, but the model was made for {model_len} positions; lower it"
+        )
+
+
 def _layout(
     config: EngineConfig, checkpoint: Checkpoint, dtype: torch.dtype, device: torch.device
 ) -> KVLayout:
@@ -138,12 +148,10 @@ def _max_len(config: EngineConfig, layout: KVLayout, model_len: int) -> tuple[in
     """The longest sequence, with a note if memory decides it.
 
     Raises:
-        EngineConfigError: More was asked for than the model or the pool has.
+        EngineConfigError: More was asked for than the pool has.
     """
     capacity = layout.num_blocks * layout.block_size
     asked = config.max_model_len
-    if asked is not None and asked > model_len:
-        raise EngineConfigError(f"max_model_len is {asked}, but the model was made for {model_len} positions")
     if asked is not None and asked > capacity:
         raise EngineConfigError(
             f"max_model_len is {asked}, but the KV pool holds {capacity} tokens; lower it or give memory"

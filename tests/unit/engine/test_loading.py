@@ -53,6 +53,15 @@ def test_what_can_not_be_met_is_refused_by_name(
         make_engine(**settings)
 
 
+def test_more_positions_than_the_model_has_are_refused_before_anything_is_built(
+    make_engine: MakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table of a hundred million positions takes half a minute, in which the server would seem to hang."""
+    monkeypatch.setattr("reference_server.engine.loading.build_model", None)
+    with pytest.raises(EngineConfigError, match="made for 4096 positions; lower it"):
+        make_engine(max_model_len=99_999_999)
+
+
 def test_what_does_not_apply_on_a_cpu_is_said_once(make_engine: MakeEngine) -> None:
     info = make_engine(dtype="float16", gpu_memory_utilization=0.5).info
     assert info.dtype == "bfloat16"
