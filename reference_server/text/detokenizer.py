@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from typing import TYPE_CHECKING
 
+from reference_server.text.unfinished import is_sound, unfinished_tail
 from reference_server.text.windowed_decoder import WindowedDecoder
 
 if TYPE_CHECKING:
@@ -12,14 +13,12 @@ if TYPE_CHECKING:
 
     from reference_server.text.tokenizer import Tokenizer
 
-_LONGEST_CHARACTER = 4
-"""Bytes of the longest character in UTF-8."""
-
 
 class IncrementalDetokenizer:
     """Takes the tokens of one output, one by one, and gives the text that is certain.
 
-    All that it gives, joined, is what :meth:`Tokenizer.decode` makes of the whole output.
+    All that it gives, joined, is what :meth:`Tokenizer.decode` makes of the whole output, but for a character
+    at its end that was not completed: that has no text.
 
     Args:
         tokenizer: The model's.
@@ -34,7 +33,7 @@ class IncrementalDetokenizer:
         self._tokenizer = tokenizer
         self._skip_special_tokens = skip_special_tokens
         self._decoder = (
-            _ByteDecoder(_unfinished_tail(tokenizer, prompt_ids))
+            _ByteDecoder(unfinished_tail(tokenizer, prompt_ids))
             if tokenizer.is_byte_level
             else WindowedDecoder(tokenizer, prompt_ids)
         )
@@ -48,7 +47,7 @@ class IncrementalDetokenizer:
         return self._decoder.push(token_id)
 
     def flush(self) -> str:
-        """End of the output: what was held back, with U+FFFD for a character that never became complete."""
+        """End of the output: what was held back, but for a character that was not completed."""
         return self._decoder.flush()
 
 
@@ -64,32 +63,11 @@ class _ByteDecoder:
         return self._utf8.decode(data)
 
     def flush(self) -> str:
-        return "" if self._of_prompt else self._utf8.decode(b"", final=True)
+        """Nothing: only the beginning of a character is ever held."""
+        return ""
 
     def _leave_prompt(self, data: bytes) -> None:
         """The prompt's last bytes matter only if the output goes on with the same character."""
-        if not _is_sound(self._of_prompt + data[:1]):
+        if not is_sound(self._of_prompt + data[:1]):
             self._utf8.reset()
         self._of_prompt = b""
-
-
-def _continues_character(byte: int) -> bool:
-    return 0x80 <= byte < 0xC0
-
-
-def _unfinished_tail(tokenizer: Tokenizer, token_ids: Sequence[int]) -> bytes:
-    """The bytes at the end of a sequence that begin a character without completing it."""
-    tail = b"".join(map(tokenizer.token_bytes, token_ids[-_LONGEST_CHARACTER:]))[-_LONGEST_CHARACTER:]
-    for length in range(1, min(_LONGEST_CHARACTER, len(tail) + 1)):
-        if not _continues_character(tail[-length]):
-            return tail[-length:] if _decode(tail[-length:]) == "" else b""
-    return b""
-
-
-def _is_sound(data: bytes) -> bool:
-    """Whether the bytes are UTF-8 as far as they go."""
-    return "\ufffd" not in _decode(data)
-
-
-def _decode(data: bytes) -> str:
-    return codecs.getincrementaldecoder("utf-8")("replace").decode(data)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reference_server.text.unfinished import unfinished_tail
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -44,7 +46,10 @@ class WindowedDecoder:
         return self._release(text)
 
     def flush(self) -> str:
-        """All that is held."""
+        """All that is held, but for a character that was not completed."""
+        num_bytes = len(unfinished_tail(self._tokenizer, self._held))
+        while num_bytes > 0:
+            num_bytes -= len(self._tokenizer.token_bytes(self._held.pop()))
         return self._release(self._new_text())
 
     def _new_text(self) -> str:

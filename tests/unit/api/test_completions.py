@@ -118,6 +118,31 @@ async def test_the_end_token_has_no_text(api: Any) -> None:
     assert answer["usage"]["completion_tokens"] == 3
 
 
+@pytest.mark.parametrize("num_tokens", range(1, 10))
+async def test_an_answer_that_is_cut_inside_a_character_ends_before_it(api: Any, num_tokens: int) -> None:
+    """Streamed and whole alike; its tokens and their logprobs stay."""
+    prompt, fields = "a🤗b👍🏽", {"max_tokens": num_tokens, "logprobs": 0, "return_token_ids": True, **PLAIN}
+    (whole,) = (await api.complete(prompt, **fields))["choices"]
+    chunks = [chunk["choices"][0] for chunk in await api.stream(PATH, prompt=prompt, **fields)]
+    expected = prompt.encode()[:num_tokens]
+    for text, token_ids, logprobs in (
+        (whole["text"], whole["token_ids"], whole["logprobs"]["token_logprobs"]),
+        (
+            "".join(chunk["text"] for chunk in chunks),
+            [token_id for chunk in chunks for token_id in chunk["token_ids"] or []],
+            [
+                number
+                for chunk in chunks
+                if chunk["logprobs"]
+                for number in chunk["logprobs"]["token_logprobs"]
+            ],
+        ),
+    ):
+        assert text == expected.decode(errors="ignore")
+        assert token_ids == [2 + value for value in expected]
+        assert logprobs == [-0.5] * num_tokens
+
+
 async def test_C5_06_logprobs_have_completion_s_form(api: Any) -> None:
     logprobs = (await api.complete(**echo_of("a€b"), logprobs=2))["choices"][0]["logprobs"]
     assert logprobs["tokens"] == ["a", "\ufffd", "\ufffd", "\ufffd", "b"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,9 +35,12 @@ def test_C1_01_a_character_is_held_until_it_is_complete(tiny: Tokenizer, charact
 
 @given(st.lists(st.integers(0, 511), max_size=40))
 def test_C1_01_joined_pieces_are_the_whole_text(ids: list[int]) -> None:
-    """Whatever the tokens, valid UTF-8 or not."""
+    """Whatever the tokens, valid UTF-8 or not; what is no character yet has no text."""
     tokenizer = ByteTokenizer()
-    assert "".join(pieces(tokenizer, ids)) == tokenizer.decode(ids)
+    data = b"".join(tokenizer.token_bytes(i) for i in ids if not tokenizer.is_special(i))
+    expected = codecs.getincrementaldecoder("utf-8")("replace").decode(data)
+    assert "".join(pieces(tokenizer, ids)) == expected
+    assert tokenizer.decode(ids) in (expected, expected + "\ufffd")
 
 
 @given(st.binary(max_size=30))
@@ -50,8 +54,24 @@ def test_text_is_given_as_early_as_it_is_certain(data: bytes) -> None:
         assert len(text.replace("\ufffd", "")) >= len(certain.replace("\ufffd", ""))
 
 
-def test_an_unfinished_character_ends_as_replacement(tiny: Tokenizer) -> None:
-    assert pieces(tiny, bytes_as_ids(b"a\xe4\xb8")) == ["a", "", "", "\ufffd"]
+@pytest.mark.parametrize("num_bytes", [1, 2, 3])
+def test_a_character_that_is_cut_off_has_no_text(
+    tiny: Tokenizer, byte_fallback: Tokenizer, num_bytes: int
+) -> None:
+    """Where bytes are decoded, and where the library decodes."""
+    cut = "🤗".encode()[:num_bytes]
+    assert "".join(pieces(tiny, bytes_as_ids("é".encode() + cut))) == "é"
+    hello = byte_fallback.vocab_size - 4
+    assert "".join(pieces(byte_fallback, [hello, *(2 + value for value in cut)])) == "hello"
+    assert "".join(pieces(byte_fallback, [2 + value for value in "🤗".encode() + cut])) == "🤗"
+
+
+def test_bytes_that_begin_no_character_are_shown_as_such(tiny: Tokenizer, byte_fallback: Tokenizer) -> None:
+    """In the middle and at the end; of what follows them only what is unfinished is left out."""
+    data = b"a\xffb\xff"
+    for cut in (b"", "世".encode()[:2]):
+        assert "".join(pieces(tiny, bytes_as_ids(data + cut))) == "a\ufffdb\ufffd"
+    assert "".join(pieces(byte_fallback, [2 + 0xFF, 2 + 0xE4])) == "\ufffd"
 
 
 def test_special_tokens_are_shown_or_skipped(tiny: Tokenizer) -> None:
