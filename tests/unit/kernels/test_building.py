@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+QUICKLY = ("-march=native", "-O0")
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
 
@@ -36,6 +37,12 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     kernel_library.cache_clear()
 
 
+@pytest.fixture
+def shared_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where what a test doesn't compile itself may have been compiled already."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+
+
 def layer(stored_type: str, dtype: torch.dtype) -> torch.nn.Module:
     weight = StoredTensor(
         (16, 32), stored_type, lambda: torch.ones(16, 32), lambda: torch.zeros(16, 20, dtype=torch.uint8)
@@ -45,25 +52,26 @@ def layer(stored_type: str, dtype: torch.dtype) -> torch.nn.Module:
 
 @needs_compiler
 def test_the_second_build_is_the_first() -> None:
-    path = build_library()
+    path = build_library(QUICKLY)
     before = path.stat().st_mtime_ns
-    assert build_library() == path
+    assert build_library(QUICKLY) == path
     assert path.stat().st_mtime_ns == before
     assert list(cache_folder(NAME).iterdir()) == [path]
 
 
 @needs_compiler
 def test_another_cpu_gets_a_library_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = build_library()
+    path = build_library(QUICKLY)
     monkeypatch.setattr(c_library, "_cpu", lambda: "flags : another")
-    assert build_library() != path
+    assert build_library(QUICKLY) != path
 
 
 @needs_compiler
 def test_processes_that_build_at_once_all_get_a_whole_library() -> None:
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(3, mp_context=context) as pool:
-        paths = [future.result(timeout=120) for future in [pool.submit(build_library) for _ in range(3)]]
+        futures = [pool.submit(build_library, QUICKLY) for _ in range(3)]
+        paths = [future.result(timeout=120) for future in futures]
     assert len(set(paths)) == 1
     assert list(cache_folder(NAME).iterdir()) == [paths[0]]
     assert load_library(paths[0]).isa
@@ -86,6 +94,7 @@ def test_a_compiler_that_fails_is_quoted(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @needs_compiler
+@pytest.mark.usefixtures("shared_cache")
 def test_a_kernel_that_disagrees_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reference_server.kernels.block_linear.agrees", lambda _: False)
     assert kernel_library().functions is None
@@ -106,6 +115,7 @@ def test_a_broken_file_is_refused(tmp_path: Path) -> None:
 
 
 @needs_compiler
+@pytest.mark.usefixtures("shared_cache")
 def test_blocks_in_bfloat16_are_computed_on_and_others_made_dense() -> None:
     for stored_type, form in (("Q4_1", Form.NIBBLES), ("Q6_K", Form.PAIRS)):
         hybrid = layer(stored_type, torch.bfloat16)
@@ -119,6 +129,7 @@ def test_every_kernel_has_its_twin_beside_it() -> None:
 
 
 @needs_compiler
+@pytest.mark.usefixtures("shared_cache")
 @pytest.mark.skipif(not can_prepack(), reason="this torch or CPU has no packed bfloat16 layers")
 def test_many_rows_are_computed_densely_where_there_is_no_matrix_unit() -> None:
     """The stand-in's blocks are zeros and its dense weights ones, so that the path can be told."""
