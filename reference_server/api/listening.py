@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 
 
@@ -27,9 +28,15 @@ def bind(host: str, port: int) -> socket.socket:
         bound.bind(address)
     except OSError as error:
         bound.close()
-        reason = error.strerror or str(error)
-        raise AddressError(f"Cannot listen on {url(host, port)}: {reason}; choose another --port.") from error
+        raise AddressError(f"Cannot listen on {url(host, port)}: {_reason(error)}.") from error
     return bound
+
+
+def _reason(error: OSError) -> str:
+    """What is wrong with the address, and which half of it to change."""
+    if error.errno == errno.EADDRNOTAVAIL:
+        return "this machine has no such address; choose another --host"
+    return f"{error.strerror or error}; choose another --port"
 
 
 def url(host: str, port: int) -> str:

@@ -122,6 +122,11 @@ def test_an_unknown_host_says_what_to_do() -> None:
         bind("256.256.256.256", 0)
 
 
+def test_an_address_of_another_machine_says_what_to_do() -> None:
+    with pytest.raises(AddressError, match="this machine has no such address; choose another --host"):
+        bind("192.0.2.1", 0)
+
+
 def test_notes_of_the_engine_are_told() -> None:
     info = EngineInfo(
         max_model_len=8192,
