@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from harness import transport
 from harness.errors import PreflightError
+from harness.model_list import PATH, ModelList
 from harness.timeline import End, EnoughError, Timeline
 from harness.transport import HttpRequest
-from harness.wire.error_text import error_text, one_line
+from harness.wire.error_text import one_line
 
 if TYPE_CHECKING:
     from harness.target import Target
@@ -32,63 +31,23 @@ class _ShortReply(Timeline):
             raise EnoughError(End.NOT_HTTP, "too_long", message)
 
 
-class _Model(msgspec.Struct):
-    id: str
-
-
-class _Models(msgspec.Struct):
-    data: list[_Model]
-
-
-async def served_models(target: Target, timeouts: Timeouts) -> list[str]:
-    """Names of the models that the server lists; empty if it answers but keeps no such list.
-
-    Raises:
-        PreflightError: The server can't be reached, its certificate isn't trusted, it isn't HTTP, or it
-            wants another key, or isn't ready.
-    """
-    timeline = await _get(target, timeouts, "/models")
-    if timeline.end is not End.COMPLETE or timeline.status is None:
-        raise _unreachable(target, timeline)
-    body = b"".join(timeline.reads)
-    if timeline.status in (401, 403):
-        remedy = "give the right API key"
-        raise PreflightError(
-            f"{target.url} answers {timeline.status}: {target.mask(error_text(body))}; {remedy}", "http_error"
-        )
-    if timeline.status >= 500 and timeline.status != 501:
-        raise PreflightError(
-            f"{target.url} answers {timeline.status}: {target.mask(error_text(body))}; "
-            "wait until it is ready, then try again",
-            "http_error",
-        )
-    try:
-        return [model.id for model in msgspec.json.decode(body, type=_Models).data]
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return []
-
-
 async def find_model(target: Target, timeouts: Timeouts, wanted: str | None) -> str:
-    """The model to ask for: ``wanted`` if the server lists it or lists none, else the only one there is.
+    """The model to ask for: ``wanted`` if the server lists it or keeps no list, else the only one there is.
 
     Raises:
-        PreflightError: As ``served_models``; or the model isn't served; or none was named and there isn't
-            exactly one.
+        PreflightError: The server can't be reached, its certificate isn't trusted, it isn't HTTP, it is to be
+            asked elsewhere, wants another key, or isn't ready; or the model isn't served; or none was named
+            and there isn't exactly one.
     """
-    served = await served_models(target, timeouts)
-    if wanted is not None:
-        if served and wanted not in served:
-            raise PreflightError(
-                f"{target.url} doesn't serve model '{wanted}'; it serves {', '.join(served)}", "http_error"
-            )
-        return wanted
-    if len(served) == 1:
-        return served[0]
-    if not served:
-        raise PreflightError(f"{target.url} lists no model; name one (model: or --model)", "bad_response")
-    raise PreflightError(
-        f"{target.url} serves {', '.join(served)}; name one (model: or --model)", "bad_response"
-    )
+    reply = await _get(target, timeouts, PATH)
+    if reply.end is not End.COMPLETE or reply.status is None:
+        raise _unreachable(target, reply)
+    models = ModelList.of(target, reply)
+    models.demand_usable()
+    if wanted is None:
+        return models.model()
+    models.demand(wanted)
+    return wanted
 
 
 async def _get(target: Target, timeouts: Timeouts, path: str) -> Timeline:
@@ -117,5 +76,6 @@ def _unreachable(target: Target, timeline: Timeline) -> PreflightError:
     who = f"{target.url} can't be used"
     if target.proxy is not None and end is End.CONNECT_ERROR:
         who = f"{target.url} can't be reached through the proxy"
-    remedy = "" if end in (End.TLS_ERROR, End.CLIENT_ERROR) else "; is the server running there?"
+    has_remedy = end in (End.TLS_ERROR, End.CLIENT_ERROR) or timeline.detail == "proxy"
+    remedy = "" if has_remedy else "; is the server running there?"
     return PreflightError(f"{who}: {message}{remedy}", outcome)

@@ -263,7 +263,8 @@ def _proxy_headers(proxy: SplitResult) -> dict[str, str] | None:
 def _failure(error: Exception, handler: StampingHandler | None) -> Failure:
     """What an exception of aiohttp means, in the words of the raw transport."""
     if isinstance(error, aiohttp.ClientHttpProxyError):
-        return Failure(End.CONNECT_ERROR, "proxy", f"the proxy refused with status {error.status}")
+        wish = "; it wants credentials: http://user:password@host:port" if error.status == 407 else ""
+        return Failure(End.CONNECT_ERROR, "proxy", f"the proxy refused with status {error.status}{wish}")
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return connect_failure(_as_exception(error.certificate_error))
     if isinstance(error, aiohttp.ClientConnectorError):

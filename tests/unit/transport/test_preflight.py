@@ -53,12 +53,59 @@ def test_several_models_and_none_named(serve: Serve) -> None:
         find(server.port)
 
 
-@pytest.mark.parametrize("answer", [sized(b"{}"), b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"])
-def test_a_server_without_a_list(serve: Serve, answer: bytes) -> None:
+def reply(status: str, *headers: str, body: bytes = b"") -> bytes:
+    lines = (f"HTTP/1.1 {status}", *headers, f"Content-Length: {len(body)}")
+    return "".join(f"{line}\r\n" for line in lines).encode() + b"\r\n" + body
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            sized(b"<!doctype html><p>Hi"),
+            "answers with a page, not a list of models; is this the API's address?",
+        ),
+        (sized(b"{}"), "answers with something that is no list of models; is this the API's address?"),
+        (sized(b""), "answers with nothing, not with a list of models; is this the API's address?"),
+        (reply("404 Not Found"), "answers 404, not with a list of models; is this the API's address?"),
+        (
+            reply("308 Permanent Redirect", "Location: /api/v1/models/"),
+            "redirects to {url}/api/v1; give that",
+        ),
+        (models(), "lists no model; name one (model: or --model)"),
+    ],
+)
+def test_what_is_no_list_is_named_unless_the_model_is(serve: Serve, answer: bytes, said: str) -> None:
     server = serve(lambda _: [answer])
     assert find(server.port, "mine") == "mine"
-    with pytest.raises(PreflightError, match="lists no model"):
+    with pytest.raises(PreflightError) as caught:
         find(server.port)
+    url = f"http://127.0.0.1:{server.port}"
+    assert str(caught.value).startswith(f"{url}/v1 {said.format(url=url)}")
+
+
+@pytest.mark.parametrize("wanted", ["mine", None])
+def test_an_api_that_is_at_another_server_is_named_without_secrets(serve: Serve, wanted: str | None) -> None:
+    to = "Location: https://me:sk-canary@api.example/x/v1/models?key=sk-canary"
+    server = serve(lambda _: [reply("301 Moved Permanently", to)])
+    with pytest.raises(
+        PreflightError, match=r"/v1 redirects to https://api\.example/x/v1; give that address$"
+    ):
+        find(server.port, wanted)
+
+
+@pytest.mark.parametrize("address", ["http://model.invalid", "https://model.invalid"])
+def test_a_proxy_that_wants_credentials(serve: Serve, address: str) -> None:
+    proxy = serve(lambda _: [reply("407 Proxy Authentication Required")])
+    target = Target.parse(address, proxy=f"http://127.0.0.1:{proxy.port}")
+    with pytest.raises(PreflightError, match=r"wants credentials: .*http://user:password@host:port$"):
+        asyncio.run(find_model(target, Timeouts(), "m"))
+
+
+def test_a_refusal_without_words(serve: Serve) -> None:
+    server = serve(lambda _: [reply("403 Forbidden")])
+    with pytest.raises(PreflightError, match="/v1 answers 403; give the right API key"):
+        find(server.port, "m")
 
 
 def test_a_wrong_key(serve: Serve) -> None:
