@@ -44,9 +44,11 @@ class GGUFTensor:
 
 
 def is_gguf(path: Path) -> bool:
-    """Whether there is a file that begins as GGUF does."""
+    """Whether there is a file that begins as GGUF does, or whose name says so."""
     if not path.is_file():
         return False
+    if path.suffix == ".gguf":
+        return True
     with path.open("rb") as file:
         return file.read(len(MAGIC)) == MAGIC
 

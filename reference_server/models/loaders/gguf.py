@@ -44,8 +44,7 @@ _ROPE_FACTORS = "rope_freqs.weight"
 
 def accepts(model: str) -> bool:
     """A file that begins as GGUF does, or whose name says so."""
-    path = Path(model)
-    return is_gguf(path) or (path.is_file() and path.suffix == ".gguf")
+    return is_gguf(Path(model))
 
 
 def load(model: str, seed: int) -> Checkpoint:  # noqa: ARG001  # the contract of a loader

@@ -25,7 +25,7 @@ _SPECIAL_NAMES = {"bos": "bos_token", "eos": "eos_token", "unknown": "unk_token"
 
 
 def accepts(model: str) -> bool:
-    """A file that begins as GGUF does."""
+    """A file that begins as GGUF does, or whose name says so."""
     return is_gguf(Path(model))
 
 

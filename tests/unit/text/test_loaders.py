@@ -128,6 +128,10 @@ def test_faults_of_folders(tmp_path: Path) -> None:
 def test_faults_of_files(tmp_path: Path) -> None:
     with pytest.raises(TokenizerError, match="no tokenizer at"):
         load_tokenizer(str(tmp_path / "absent.gguf"))
+    other = tmp_path / "other.gguf"
+    other.write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+    with pytest.raises(CheckpointError, match="it does not begin with GGUF"):
+        load_tokenizer(str(other))
     cut = tmp_path / "cut.gguf"
     cut.write_bytes(b"GGUF\x03\x00\x00\x00")
     with pytest.raises(CheckpointError, match="fetch it again"):
