@@ -26,7 +26,7 @@ class _ServeCommand(click.Command):
         if rest is not None:
             from reference_server import timetable
 
-            ctx.exit(timetable.main(rest))
+            ctx.exit(timetable.main(rest, f"{ctx.command_path} --engine timetable"))
         try:
             return super().parse_args(ctx, [_dashed(argument) for argument in args])
         except click.NoSuchOption as error:

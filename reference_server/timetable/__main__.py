@@ -7,4 +7,4 @@ import sys
 from reference_server.timetable.command import main
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:], "python -m reference_server.timetable"))

@@ -20,17 +20,18 @@ from reference_server.timetable.server import serve
 _FAULTS = ", ".join(get_args(FaultName))
 
 
-def main(args: list[str]) -> int:
+def main(args: list[str], program: str) -> int:
     """Run the server until SIGINT or SIGTERM.
 
     Args:
         args: Without the program's name.
+        program: How it was called, for its usage.
 
     Returns:
         The exit code: 0, 1 if it can't run, 2 for a mistake in the options.
     """
     try:
-        result = _command().main(args, prog_name="timetable", standalone_mode=False)
+        result = _command().main(args, prog_name=program, standalone_mode=False)
     except click.ClickException as error:
         error.show()
         return error.exit_code

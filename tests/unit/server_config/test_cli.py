@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -104,9 +105,15 @@ def test_the_timetable_server_takes_all_other_arguments(
     monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
     given: list[Any] = []
-    monkeypatch.setattr("reference_server.timetable.main", lambda args: given.append(args) or 3)
+    monkeypatch.setattr("reference_server.timetable.main", lambda args, _: given.append(args) or 3)
     assert run("serve", *arguments).exit_code == 3
     assert given == [["--ttft", "1ms"]]
+
+
+def test_the_usage_of_the_timetable_is_how_it_was_called() -> None:
+    result = run("serve", "--engine", "timetable", "--nonsense")
+    assert result.exit_code == 2
+    assert re.search(r"^Usage: \w+ serve --engine timetable \[OPTIONS\]$", result.stderr, re.MULTILINE)
 
 
 def test_the_timetable_is_chosen_on_the_command_line_only() -> None:
