@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reference_server.api.errors import bad_request
 from reference_server.text.chat_template import ChatTemplateError
 
 if TYPE_CHECKING:
     from reference_server.api.context import Context
-    from reference_server.api.protocol.chat import ChatTemplateFields
+    from reference_server.api.protocol.chat import ChatTemplateFields, Message
     from reference_server.api.protocol.generation import GenerationFields
 
 LONG_TEXT_CHARS = 4096
@@ -35,15 +35,30 @@ def render_chat(context: Context, fields: ChatTemplateFields) -> str:
         raise bad_request(f"chat_template_kwargs can't hold {min(taken)}.", "chat_template_kwargs")
     if fields.reasoning_effort is not None:
         kwargs.setdefault("reasoning_effort", fields.reasoning_effort)
+    messages = [_for_template(message, position) for position, message in enumerate(fields.messages)]
     try:
         return context.chat_template.render(
-            [{"content": None, **message.model_dump(exclude_unset=True)} for message in fields.messages],
+            messages,
             add_generation_prompt=fields.add_generation_prompt,
             continue_final_message=fields.continue_final_message,
             **kwargs,
         )
     except ChatTemplateError as error:
         raise bad_request(f"The chat template refused the messages: {error}", "messages") from error
+
+
+def _for_template(message: Message, position: int) -> dict[str, Any]:
+    """The message as templates take it: beside an assistant's tool calls null is an empty text."""
+    fields = message.model_dump(exclude_unset=True)
+    if message.content is None:
+        if message.role != "assistant" or not fields.get("tool_calls"):
+            raise bad_request(
+                f"messages.{position}.content is null or missing; give a text or a list of text parts "
+                "(only a message of the assistant with tool_calls needs none).",
+                "messages",
+            )
+        fields["content"] = ""
+    return fields
 
 
 async def encode(context: Context, text: str, *, add_special_tokens: bool) -> list[int]:

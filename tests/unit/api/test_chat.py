@@ -183,9 +183,36 @@ async def test_C6_05_odd_conversations_are_served(api: Any, messages: list[dict[
 
 
 @pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "content": None},
+        {"role": "user"},
+        {"role": "assistant", "content": None},
+        {"role": "assistant", "content": None, "tool_calls": []},
+        {"role": "tool", "content": None, "tool_calls": [{"id": "1"}]},
+    ],
+)
+@pytest.mark.parametrize("path", [CHAT, "/tokenize"])
+async def test_C6_05_a_message_without_content_is_named(api: Any, path: str, message: dict[str, Any]) -> None:
+    response = await api.post(path, messages=[*HELLO, message])
+    error = response.json()["error"]
+    assert (response.status_code, error["param"]) == (400, "messages")
+    assert error["message"].startswith("messages.1.content is null or missing; give a text or")
+
+
+@pytest.mark.parametrize("content", [{"content": None}, {}])
+async def test_C6_05_beside_tool_calls_null_is_an_empty_text(api: Any, content: dict[str, None]) -> None:
+    calls = [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
+    message = {"role": "assistant", "tool_calls": calls}
+    null = await api.post("/tokenize", messages=[*HELLO, {**message, **content}])
+    empty = await api.post("/tokenize", messages=[*HELLO, {**message, "content": ""}])
+    assert null.status_code == 200, null.text
+    assert null.json() == empty.json()
+
+
+@pytest.mark.parametrize(
     "messages",
     [
-        [{"role": "user", "content": None}],
         [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}],
         [{"role": "user", "content": [{"type": "text"}]}],
     ],
