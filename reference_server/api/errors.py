@@ -104,7 +104,7 @@ def install_handlers(app: FastAPI) -> None:
 
 
 _FRAMEWORK_MESSAGES = {
-    404: "{path}: there is no such path here; GET /docs lists those that exist.",
+    404: "{path}: there is no such path here; GET /openapi.json lists those that exist.",
     405: "{path}: this path does not take that method.",
 }
 

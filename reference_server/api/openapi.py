@@ -1,4 +1,4 @@
-"""Tell ``/docs`` about bodies that the endpoints read by themselves."""
+"""Tell ``/openapi.json`` about bodies that the endpoints read by themselves."""
 
 from __future__ import annotations
 

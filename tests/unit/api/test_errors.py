@@ -76,6 +76,14 @@ async def test_C6_01_C5_01_the_envelope_is_everywhere(
     assert envelope(response)["param"] == param
 
 
+async def test_an_unknown_path_names_the_list_of_those_that_exist(api: Any) -> None:
+    """One that is whole without the network: Swagger's page loads its scripts from elsewhere."""
+    message = envelope(await api.http.get("/v2/nothing"))["message"]
+    assert message == "GET /v2/nothing: there is no such path here; GET /openapi.json lists those that exist."
+    listed = (await api.http.get("/openapi.json")).json()["paths"]
+    assert {CHAT, COMPLETIONS, "/v1/models", "/tokenize", "/health", "/metrics"} <= listed.keys()
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [
