@@ -105,3 +105,16 @@ def test_C1_01_streamed_text_is_whole_characters(smollm2: TextSide, multilingual
         pieces = [*(detokenizer.push(i) for i in ids), detokenizer.flush()]
         assert "".join(pieces) == smollm2.tokenizer.decode(ids)
         assert any("\ufffd" in piece for piece in pieces) == ("\ufffd" in text)
+
+
+def test_a_text_that_is_cut_after_any_token_holds_whole_characters(smollm2: TextSide) -> None:
+    """An emoji takes several tokens of one or more bytes."""
+    text = "ok 🤗👩‍🚀"
+    ids = smollm2.tokenizer.encode(text)
+    assert len(ids) > len(text) + 2
+    for end in range(len(ids) + 1):
+        detokenizer = IncrementalDetokenizer(smollm2.tokenizer)
+        shown = "".join([*(detokenizer.push(i) for i in ids[:end]), detokenizer.flush()])
+        data = b"".join(map(smollm2.tokenizer.token_bytes, ids[:end]))
+        assert shown == data.decode(errors="ignore")
+        assert text.startswith(shown)
