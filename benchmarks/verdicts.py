@@ -46,7 +46,7 @@ MS = 1_000_000
 SERVICE = 10 * MS
 SERVERS = {"independent": 0.0, "M/M/1 at 0.5": 0.5, "M/M/1 at 0.8": 0.8, "M/M/1 at 0.9": 0.9}
 STATISTICS = ("p50", "p90", "p95", "p99", "mean")
-SIZES = (300, 1_000, 3_000, 10_000)
+SIZES = (30, 100, 300, 1_000, 3_000, 10_000)
 SERIES = Series("e2e")
 OFFSETS = (0.5, 0.8, 1.25, 2.0)
 
