@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Self
 import msgspec
 
 from harness.errors import JournalError
+from harness.nonsense import nonsense
 from harness.record import Record
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 WRITE_INTERVAL_S: Final = 0.5
 SYNC_INTERVAL_S: Final = 5.0
+_DECODER: Final = msgspec.json.Decoder(Record)
 
 
 class Journal:
@@ -120,13 +122,12 @@ def read_journal(path: Path) -> Iterator[Record]:
     Raises:
         JournalError: The file can't be read, or holds a line that is no record. Names the line.
     """
-    decoder = msgspec.json.Decoder(Record)
     try:
         with path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 if not line.endswith(b"\n"):
                     return
-                yield _decoded(decoder, line, f"{path}: line {number}")
+                yield _decoded(line, path, number)
     except OSError as error:
         raise JournalError(f"{path}: cannot be read ({error.strerror}); give a run's folder") from error
 
@@ -148,8 +149,22 @@ def is_torn(path: Path) -> bool:
         raise JournalError(f"{path}: cannot be read ({error.strerror}); give a run's folder") from error
 
 
-def _decoded(decoder: msgspec.json.Decoder[Record], line: bytes, place: str) -> Record:
+def record_of(line: bytes) -> Record:
+    """The record that a line holds.
+
+    Raises:
+        msgspec.DecodeError: It holds none, or one of a request that can't have been.
+    """
+    record = _DECODER.decode(line)
+    if (fault := nonsense(record)) is not None:
+        raise msgspec.DecodeError(fault)
+    return record
+
+
+def _decoded(line: bytes, path: Path, number: int) -> Record:
     try:
-        return decoder.decode(line)
-    except msgspec.DecodeError as error:
-        raise JournalError(f"{place} is no record ({error}); remove that line to read the rest") from error
+        return record_of(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise JournalError(
+            f"{path}: line {number} is no record ({error}); remove that line to read the rest"
+        ) from error

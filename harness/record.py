@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import enum
 import functools
-from typing import Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 import numpy as np
 
 IntArray: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+MAX_COUNT: Final = 1 << 53
+"""A float holds it to the unit; of ns it is 104 days."""
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_COUNT)]
+"""A number of things, or of ns since the start. A line of a journal with another one is no record."""
 
 
 class Outcome(enum.StrEnum):
@@ -101,37 +105,37 @@ class Record(msgspec.Struct, kw_only=True, dict=True):
         answer: Text of the answer, likewise.
     """
 
-    index: int
-    due_ns: int
-    sent_ns: int | None = None
-    headers_ns: int | None = None
+    index: Count
+    due_ns: Count
+    sent_ns: Count | None = None
+    headers_ns: Count | None = None
     chunk_ns: list[int] = msgspec.field(default_factory=list)
-    chunk_tokens: list[int] = msgspec.field(default_factory=list)
+    chunk_tokens: list[Count] = msgspec.field(default_factory=list)
     chunk_tokens_exact: bool = False
-    answer_index: int | None = None
-    coalesced_chunks: int = 0
-    done_ns: int
+    answer_index: Count | None = None
+    coalesced_chunks: Count = 0
+    done_ns: Count
     outcome: Outcome
     detail: str = ""
     message: str = ""
     status: int | None = None
     finish_reason: str | None = None
-    prompt_tokens: int | None = None
-    output_tokens: int | None = None
+    prompt_tokens: Count | None = None
+    output_tokens: Count | None = None
     token_source: TokenSource | None = None
-    usage_tokens: int | None = None
-    cached_tokens: int | None = None
-    reasoning_tokens: int | None = None
+    usage_tokens: Count | None = None
+    cached_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
     usage_left_out: bool = False
-    num_resends: int = 0
+    num_resends: Count = 0
     body_left_open: bool = False
-    connect_ns: int = 0
+    connect_ns: Count = 0
     streamed: bool = True
     expected_tokens: int | None = None
-    conversation: int | None = None
-    turn: int | None = None
-    num_turns: int | None = None
-    prompt_length: int | None = None
+    conversation: Count | None = None
+    turn: Count | None = None
+    num_turns: Count | None = None
+    prompt_length: Count | None = None
     request_id: str | None = None
     server_id: str | None = None
     prompt: str | None = None

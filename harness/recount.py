@@ -16,7 +16,7 @@ import msgspec
 
 from harness.census import Census
 from harness.environment import num_cpus
-from harness.record import Record
+from harness.journal import record_of
 from harness.result_folder import ResultFolder
 from harness.tally import Part, Tally
 from harness.workers.journals import read_records
@@ -24,6 +24,7 @@ from harness.workers.journals import read_records
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from harness.record import Record
     from harness.result_folder import Manifest
 
 MIN_BYTES_EACH: Final = 16 * 1024 * 1024
@@ -93,7 +94,6 @@ def records_between(path: Path, begin: int, end: int) -> Iterator[Record]:
         OSError: The file can't be read.
         msgspec.DecodeError: A line is no record.
     """
-    decoder = msgspec.json.Decoder(Record)
     with path.open("rb") as lines:
         at = 0
         if begin:
@@ -102,7 +102,7 @@ def records_between(path: Path, begin: int, end: int) -> Iterator[Record]:
         for line in lines:
             if at >= end or not line.endswith(b"\n"):
                 return
-            yield decoder.decode(line)
+            yield record_of(line)
             at += len(line)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,6 +14,8 @@ from harness.census import Census
 from harness.cli import cli
 from harness.client_health import HealthProbe
 from harness.drivers import LoadFacts
+from harness.nonsense import nonsense
+from harness.recount import records_between
 from harness.result_folder import Checkpoint, ResultFolder
 from harness.run import report
 from reports.result import Verdict
@@ -132,6 +135,50 @@ def test_an_export_says_what_is_wrong_with_its_journal(
     done = CliRunner().invoke(cli, ["export", str(folder.path)])
     assert f"{num_rows} rows" in done.stdout
     assert "tokenpace: warning: the " in done.stderr
+
+
+NONSENSE = [
+    ({"chunk_tokens": [1]}, "4 chunk_ns and 1 chunk_tokens"),
+    ({"chunk_ns": [], "chunk_tokens": []}, "answer_index 0 of 0 chunks"),
+    ({"coalesced_chunks": 5}, "coalesced_chunks 5 of 4"),
+    ({"chunk_ns": [430_000_000, 420_000_000, 410_000_000, 400_000_000]}, "chunk_ns don't rise"),
+    ({"chunk_ns": [400_000_000, 410_000_000, 420_000_000, 10**30]}, f"chunk_ns up to {10**30}"),
+    ({"chunk_ns": [0, 410_000_000, 420_000_000, 430_000_000]}, "chunk_ns before sent_ns"),
+    ({"chunk_tokens": [1, 1, 1, 1 << 25]}, "chunk_tokens are more than any context holds"),
+    ({"chunk_tokens": [1, 1, 1, -1]}, "Expected `int` >= 0 - at `$.chunk_tokens[3]`"),
+    ({"done_ns": 10**30}, "Expected `int` <= 9007199254740992 - at `$.done_ns`"),
+    ({"done_ns": 1}, "done_ns before sent_ns"),
+    ({"due_ns": -5}, "Expected `int` >= 0 - at `$.due_ns`"),
+    ({"output_tokens": -3}, "Expected `int` >= 0 - at `$.output_tokens`"),
+    ({"sent_ns": 0}, "sent_ns before due_ns"),
+    ({"headers_ns": 0}, "headers_ns before sent_ns"),
+    ({"sent_ns": None}, "an answer to what was never sent"),
+]
+
+
+@pytest.mark.parametrize(("fields", "said"), NONSENSE)
+def test_a_record_of_what_can_not_have_been_is_none(
+    folder: ResultFolder, fields: dict[str, object], said: str
+) -> None:
+    """Line 4 is named, its fault too; by ``report`` as by whoever reads a part of the journal."""
+    lines = folder.journal_path.read_bytes().splitlines()
+    lines[3] = json.dumps({**json.loads(lines[3]), **fields}).encode()
+    folder.journal_path.write_bytes(b"\n".join(lines) + b"\n")
+    done = CliRunner().invoke(cli, ["report", str(folder.path)])
+    assert done.exit_code == 2
+    assert f"journal.jsonl: line 4 is no record ({said}); remove that line" in done.stderr
+    size = folder.journal_path.stat().st_size
+    with pytest.raises(msgspec.DecodeError):
+        list(records_between(folder.journal_path, 0, size))
+
+
+def test_what_happens_to_real_requests_is_no_nonsense(make_record: MakeRecord) -> None:
+    """A timer that is a hair early, a request that was never sent, an answer of which only usage tells."""
+    hair = make_record(due=100, sent=99.5)
+    unsent = make_record(sent_ns=None, headers_ns=None, chunks=(), outcome="connect_error")
+    silent = make_record(chunks=(), output_tokens=5)
+    cut = make_record(outcome="cut", done_ns=129_900_000)
+    assert [nonsense(each) for each in (hair, unsent, silent, cut)] == [None] * 4
 
 
 def test_a_census_is_bounded_whatever_the_indexes_are() -> None:
