@@ -141,6 +141,8 @@ def _explain(error: Exception, name: str) -> ScenarioError:
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
         return ScenarioError(f"{name}: not valid YAML: {error}")
     mark = error.problem_mark
+    if error.problem == "but found another document":
+        return ScenarioError(f"{name}:{mark.line + 1}: a second document; a scenario is one, without ---")
     hint = "; put a value that begins with > or | in quotes" if "block scalar" in str(error.context) else ""
     return ScenarioError(
         f"{name}:{mark.line + 1}: not valid YAML: {error.problem}, column {mark.column + 1}{hint}"

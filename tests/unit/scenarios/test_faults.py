@@ -125,6 +125,7 @@ MISTAKES = [
             "value that begins with > or | in quotes"
         ),
     ),
+    ("sampling:", "---\nsampling:", ":9: a second document; a scenario is one, without ---"),
     ("rate: 4", "rate: [4", ":5: not valid YAML: expected ',' or ']', but got ':', column 11"),
     (
         "rate: 4",
@@ -153,7 +154,7 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
     [
         ("a.yaml", "", "a.yaml: holds no scenario; write keys such as load: and prompts:"),
         ("a.yaml", "- 1\n", "a.yaml: holds no scenario; write keys such as load: and prompts:"),
-        ("a.yaml", "a: 1\n---\nb: 2\n", "a.yaml:2: not valid YAML: but found another document, column 1"),
+        ("a.yaml", "a: 1\n---\nb: 2\n", "a.yaml:2: a second document; a scenario is one, without ---"),
         ("a.yaml", "a: &x [*x]\n", "a.yaml:1: a: no such key; known: "),
         (
             "a.toml",
