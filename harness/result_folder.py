@@ -37,6 +37,15 @@ class ResultFolderError(HarnessError, OSError):
     """A result folder can't be written or read. The message names the path and the remedy."""
 
 
+def not_all_written(path: Path, error: OSError) -> ResultFolderError:
+    """What to say, and to do, where ``error`` kept a folder from being whole."""
+    cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
+    remedy = "make room, then make the rest with 'tokenpace report'"
+    if isinstance(cause, FileNotFoundError):
+        remedy = "was the folder removed while the run went on? Run it again"
+    return ResultFolderError(f"{path}: not all of it could be written ({cause.strerror}); {remedy}")
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """What a run was asked to do, and where.
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from harness import __version__
 from harness.address import Address
 from harness.calibration.kept import with_calibration
 from harness.client import Client
@@ -28,12 +27,13 @@ from harness.objectives import objectives_of
 from harness.observer import Observer
 from harness.preflight import find_model
 from harness.recount import recounted
-from harness.result_folder import Manifest, ResultFolder, ResultFolderError
+from harness.result_folder import Manifest, ResultFolder, not_all_written
 from harness.second_look import judged_with
 from harness.server_counter import schedule_of
 from harness.tally import Tally
 from harness.telemetry.log import read_telemetry
 from harness.telemetry.scraper import Scraper
+from harness.version import __version__
 from harness.wall_clock import now_text
 from harness.window import window_of
 from harness.workers.crew import Crew
@@ -241,8 +241,5 @@ def _conclude(
         write_histograms(snapshot, result, folder.histograms_path)
         written = formats.write_reports(result, folder.path, reports)
     except OSError as error:
-        fault = fault or ResultFolderError(
-            f"{folder.path}: not all of it could be written ({error.strerror}); "
-            "make room, then make the rest with 'tokenpace report'"
-        )
+        fault = fault or not_all_written(folder.path, error)
     return Run(folder=folder, result=result, reports=written, fault=fault)

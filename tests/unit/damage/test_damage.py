@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from support.result_folders import result_folder, ten_a_second
 
+from harness import result_folder as result_folder_module
 from harness.census import Census
 from harness.cli import cli
 from harness.client_health import HealthProbe
@@ -179,6 +182,23 @@ def test_what_happens_to_real_requests_is_no_nonsense(make_record: MakeRecord) -
     silent = make_record(chunks=(), output_tokens=5)
     cut = make_record(outcome="cut", done_ns=129_900_000)
     assert [nonsense(each) for each in (hair, unsent, silent, cut)] == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.ENOSPC, "(No space left on device); make room, then make the rest with 'tokenpace report'"),
+        (errno.ENOENT, "(No such file or directory); was the folder removed while the run went on?"),
+    ],
+)
+def test_a_folder_that_can_not_be_finished_says_why(
+    folder: ResultFolder, monkeypatch: pytest.MonkeyPatch, number: int, said: str
+) -> None:
+    def fails(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(result_folder_module, "write_json", fails)
+    assert f"{folder.path}: not all of it could be written {said}" in str(report(folder).fault)
 
 
 def test_a_census_is_bounded_whatever_the_indexes_are() -> None:
