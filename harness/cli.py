@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from harness import __version__
+from harness.version import __version__
 from scenarios.extensions import extension_names, load_extension
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ import contextlib
 import os
 from typing import TYPE_CHECKING, Final
 
-from harness import __version__
 from harness.calibration.calibration import Calibration
 from harness.calibration.level import Level, level
 from harness.calibration.load import GAP, TTFT, measure
 from harness.calibration.timetable import Timetable
 from harness.environment import environment
+from harness.version import __version__
 from harness.wall_clock import now_text
 
 if TYPE_CHECKING:

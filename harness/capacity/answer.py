@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from harness import __version__
 from harness.capacity.search import Search
+from harness.version import __version__
 from reports.capacity.search import Capacity, Chance, End
 from reports.capacity.words import interval_words, load_words
 from reports.result import Verdict

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from harness import __version__
 from harness.comparison.errors import BaselineError
 from harness.comparison.figure import usual_figures
 from harness.comparison.past_run import PastRun
 from harness.comparison.side import Side
+from harness.version import __version__
 from reports.whole_file import write_bytes, write_json
 from scenarios.suggestions import did_you_mean
 

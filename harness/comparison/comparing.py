@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from harness import __version__
 from harness.comparison.allowance import Allowances
 from harness.comparison.effects import effects
 from harness.comparison.errors import ComparisonError
@@ -15,6 +14,7 @@ from harness.comparison.identity import Difference, differences, unknown_keys
 from harness.comparison.judging import judge
 from harness.comparison.resampling import TIMES
 from harness.comparison.side import NS
+from harness.version import __version__
 from reports.comparison import document
 from reports.comparison.document import Change, Comparison
 from reports.curves import curve

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from harness import __version__
 from harness.campaign.folder import CampaignFolder
 from harness.campaign.interrupted import Interrupted
 from harness.campaign.one_run import run_one, words_of_draining
@@ -16,6 +15,7 @@ from harness.preflight import find_model
 from harness.secrets import without_secrets
 from harness.sweep.folder import SWEEP, point_name
 from harness.sweep.grid import as_overrides
+from harness.version import __version__
 from harness.wall_clock import now_text
 from reports.run_row import figures_of
 from reports.sweep.table import Point, Sweep

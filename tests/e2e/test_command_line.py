@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from support.tokenpace_command import tokenpace
 
+from harness.__main__ import main as entry_point
 from harness.cli import cli, main
 
 if TYPE_CHECKING:
@@ -79,3 +80,21 @@ def test_a_header_without_a_colon_is_not_repeated(scenario: Path) -> None:
     done = tokenpace("run", scenario, "--base-url", "127.0.0.1:9", "--header", "Authorization Bearer sk-xyz")
     assert done.returncode == 2
     assert "sk-xyz" not in done.stderr
+
+
+class _InterruptedWhileImported:
+    """Takes the place of a finder: Ctrl-C comes while the command is looked for."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name == "harness.cli":
+            raise KeyboardInterrupt
+
+
+def test_ctrl_c_while_the_command_is_imported_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "harness.cli")
+    monkeypatch.setattr(sys, "meta_path", [_InterruptedWhileImported(), *sys.meta_path])
+    with pytest.raises(SystemExit) as ended:
+        entry_point()
+    assert (ended.value.code, capsys.readouterr().err) == (130, "tokenpace: interrupted\n")
