@@ -168,8 +168,8 @@ class ReplayServer:
         with contextlib.suppress(OSError):
             while not self._stop.is_set():
                 connection, _ = self._listening.accept()
-                self._start(self._converse, connection, self.num_connections)
                 self.num_connections += 1
+                self._start(self._converse, connection, self.num_connections - 1)
 
     def _converse(self, connection: socket.socket, number: int) -> None:
         with contextlib.suppress(OSError):
