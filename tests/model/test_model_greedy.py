@@ -162,7 +162,7 @@ CASES: dict[str, dict[str, Any]] = {
     ("name", "step"),
     [
         ("chunked and preempted", 1),
-        ("one at a time", 5),
+        ("one at a time", 10),
         *(pytest.param(name, 1, marks=pytest.mark.soak) for name in CASES if name != "chunked and preempted"),
     ],
 )
