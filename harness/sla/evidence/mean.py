@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from harness import metrics
 from harness.recorder import step
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from harness.summary.snapshot import Snapshot
 
 
+Bounds: TypeAlias = tuple[float, float]
+
+_NEARLY_ENOUGH: Final = 8.0
+"""Dependent samples worth as many have Student's bounds, if these are made wider by half."""
+_WIDER: Final = 1.5
+
+
 def find(rule: Rule, snapshot: Snapshot, confidence: float) -> Finding:
     """Evidence for or against a rule on a mean."""
     series = rule.series(snapshot.loop)
@@ -28,10 +35,10 @@ def find(rule: Rule, snapshot: Snapshot, confidence: float) -> Finding:
     n, mean = histogram.n, histogram.mean * scale
     deviation = spread * math.sqrt(n / max(1, n - 1))
     worth, skewness = dependence.worth(n), histogram.skewness * dependence.skew
-    if dependence.can_hold(n):
-        bounds = mean_bounds(mean, deviation, worth, confidence, skewness)
-    else:
-        bounds = tails.mean_bounds(histogram.minimum * scale, mean, worth, confidence)
+    bounds = mean_bounds(mean, deviation, worth, confidence, skewness)
+    if not dependence.can_hold(n):
+        by_tail = tails.mean_bounds(histogram.minimum * scale, mean, worth, confidence)
+        bounds = _narrower(by_tail, bounds, mean) if bounds and worth >= _NEARLY_ENOUGH else by_tail
     needed = samples_needed_for_mean(mean, deviation, worth, rule.limit, confidence, skewness)
     return Finding(
         observed=mean,
@@ -43,3 +50,9 @@ def find(rule: Rule, snapshot: Snapshot, confidence: float) -> Finding:
         needed=None if needed is None else max(n, dependence.needed(needed)),
         detail=f"mean of {n}",
     )
+
+
+def _narrower(by_tail: Bounds, student: Bounds, mean: float) -> Bounds:
+    """On either side the nearer bound: that of a tail, or Student's made wider."""
+    low, high = (mean + _WIDER * (bound - mean) for bound in student)
+    return max(by_tail[0], low), min(by_tail[1], high)

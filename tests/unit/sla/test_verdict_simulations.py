@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 from scipy.stats import binomtest
 
 from benchmarks.verdicts import SERVERS, decision, line, response_times, snapshot_of, table, truth
@@ -96,6 +98,16 @@ def test_few_samples_decide_where_the_limit_is_far_away() -> None:
     found = line("M/M/1 at 0.5", 100, "p95", 60, looks=False, offsets=(0.2, 5.0))
     assert found.decided[5.0] > 0.4
     assert found.decided[0.2] > 0.8
+
+
+def test_a_mean_of_samples_worth_a_dozen_is_decided_where_they_differ_little() -> None:
+    """100 times of 20 ms that sway by 5 ms: a tail from the smallest on would reach beyond 50 ms."""
+    rng = np.random.default_rng(1)
+    sway = lfilter([math.sqrt(1 - 0.6**2)], [1, -0.6], rng.standard_normal(100))
+    found = find(rule_from("e2e", "mean < 35ms"), snapshot_of(20e6 + 5e6 * sway), 0.95)
+    assert found.n_eff is not None
+    assert 8 < found.n_eff < 15
+    assert found.decision is Decision.TRUE
 
 
 @pytest.mark.parametrize("statistic", ["p90", "mean"])
