@@ -30,8 +30,9 @@ def succeeds(*command: str) -> bool:
 
 
 def pip_install(python: Path, *arguments: str, quiet_failure: bool = False) -> bool:
-    """Install with pip; tell whether it worked."""
-    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments]
+    """Install with pip; tell whether it worked. What is never imported need not be compiled either."""
+    options = ("--quiet", "--disable-pip-version-check", "--no-compile")
+    command = [str(python), "-m", "pip", "install", *options, *arguments]
     return subprocess.run(command, check=False, capture_output=quiet_failure).returncode == 0
 
 
