@@ -77,6 +77,22 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         turns.clear(config)
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make of a test that sends load as many as ``--sla-repeat`` says."""
+    repeats = int(settings.value_of(metafunc.config, "repeat") or 1)
+    if repeats > 1 and "load" in metafunc.fixturenames:
+        numbers = range(1, repeats + 1)
+        metafunc.fixturenames.append("sla_run")
+        metafunc.parametrize("sla_run", numbers, indirect=True, ids=[f"run {n}" for n in numbers])
+
+
+@pytest.fixture
+def sla_run(request: pytest.FixtureRequest) -> int:
+    """Which of the runs of a test this is that ``--sla-repeat`` makes, from 1."""
+    number: int = getattr(request, "param", 1)
+    return number
+
+
 @pytest.fixture(scope="session")
 def sla_endpoint(pytestconfig: pytest.Config) -> Iterator[str]:
     """Address of the server under test. Override it in a conftest.py to start a server of your own."""

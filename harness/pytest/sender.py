@@ -12,6 +12,7 @@ from harness.pytest.run import Run
 from harness.pytest.settings import api_key, value_of
 from harness.pytest.spine import spine
 from harness.pytest.undecided import Undecided
+from scenarios.scaling import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -50,6 +51,7 @@ class Sender:
         self._usual = usual
         self._baseline = baseline
         self._model = value_of(config, "model")
+        self._scale = float(value_of(config, "scale") or 1)
         self._undecided = Undecided.of(config)
 
     def scenario(
@@ -59,12 +61,12 @@ class Sender:
         rules: Iterable[Rule | RelativeRule],
         name: str,
     ) -> Scenario:
-        """The scenario of one load; arguments as for ``build_scenario``.
+        """The scenario of one load, as long as ``--sla-scale`` says; arguments as for ``build_scenario``.
 
         Raises:
             ScenarioError: Anything is wrong with it, or it could not be judged by its objectives.
         """
-        scenario = build_scenario(source, {**self._usual, **keys}, rules, name)
+        scenario = scaled(build_scenario(source, {**self._usual, **keys}, rules, name), self._scale)
         objectives_of(scenario, scenario.outline())
         return scenario
 

@@ -9,6 +9,8 @@ import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pytest
 
 
@@ -20,12 +22,16 @@ class Setting(NamedTuple):
         metavar: For the help page.
         help: Likewise.
         choices: What it can be; empty for anything.
+        wanted: What else it must be, in words.
+        check: Whether it is; a ``ValueError`` says no as well.
     """
 
     name: str
     metavar: str
     help: str
     choices: tuple[str, ...] = ()
+    wanted: str = ""
+    check: Callable[[str], bool] | None = None
 
     @property
     def option(self) -> str:
@@ -63,6 +69,20 @@ SETTINGS: Final = (
         "what an undecided objective does to a test; fail by default",
         choices=("fail", "warn", "skip"),
     ),
+    Setting(
+        "scale",
+        "FACTOR",
+        "makes every load so many times as long, at the same rate: 0.1 for a tenth of its requests or time",
+        wanted="a number above 0",
+        check=lambda text: 0 < float(text) < 1e9,
+    ),
+    Setting(
+        "repeat",
+        "N",
+        "runs every test that uses the fixture load so many times",
+        wanted="a whole number from 1 to 1,000",
+        check=lambda text: 1 <= int(text) <= 1_000,
+    ),
     Setting("report", "FILE", "writes the table of all objectives there, as Markdown (.md) or JSON (.json)"),
 )
 
@@ -89,7 +109,16 @@ def fault(config: pytest.Config) -> str | None:
         place, value = _given(config, setting)
         if value is not None and setting.choices and value not in setting.choices:
             return f"{place}: {value!r} is none of {', '.join(setting.choices)}"
+        if value is not None and not _passes(setting, value):
+            return f"{place}: {value!r} is not {setting.wanted}"
     return None
+
+
+def _passes(setting: Setting, value: str) -> bool:
+    try:
+        return setting.check is None or setting.check(value)
+    except ValueError:
+        return False
 
 
 def api_key() -> str | None:

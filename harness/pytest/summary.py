@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from harness.pytest.settings import value_of
 from harness.pytest.table import HEADS, grid
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ def rows_of(reporter: pytest.TerminalReporter) -> Rows:
 def write(reporter: pytest.TerminalReporter, rows: Rows) -> None:
     """The section "SLA"."""
     reporter.section("SLA")
+    if scale := value_of(reporter.config, "scale"):
+        reporter.write_line(f"every load {scale} times as long as its test says (--sla-scale)")
     heads, *lines = grid(row["cells"] for row in rows)
     reporter.write_line(heads)
     test = None
