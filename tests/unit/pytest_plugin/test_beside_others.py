@@ -57,7 +57,18 @@ def test_B4_06_every_name_has_the_prefix(project: pytest.Pytester) -> None:
     project.makepyfile("def test_it(): pass")
     text = project.runpytest_inprocess("--help").stdout.str()
     group = text.split("(tokenpace):")[1].split("\n\n")[0]
-    names = "baseline baselines endpoint inconclusive model repeat report results scale serve".split()
+    names = [
+        "baseline",
+        "baselines",
+        "endpoint",
+        "inconclusive",
+        "model",
+        "repeat",
+        "report",
+        "results",
+        "scale",
+        "serve",
+    ]
     assert set(re.findall(r"--[\w-]+", group)) == {f"--sla-{name}" for name in names}
     fixtures = project.runpytest_inprocess("--fixtures", "-q").stdout.str()
     ours = re.findall(r"^(\w+)(?: \[\w+ scope\])? -- .*harness.pytest_plugin", fixtures, re.MULTILINE)
