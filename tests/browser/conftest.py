@@ -56,10 +56,6 @@ class Browser:
         named = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
         self._cdp("Emulation.setEmulatedMedia", features=named)
 
-    def allow_scripts(self, allowed: bool) -> None:
-        """Whether pages loaded from now on may run their scripts."""
-        self._cdp("Emulation.setScriptExecutionDisabled", value=not allowed)
-
     def move_to(self, x: float, y: float) -> None:
         """Move the pointer, in CSS pixels of the viewport."""
         self._cdp("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)

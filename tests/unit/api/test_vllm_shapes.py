@@ -54,8 +54,9 @@ async def test_whole_answers(api: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["chat_stream_usage", "chat_stream_logprobs", "completion_stream_usage"])
-async def test_streams(api: Any, name: str) -> None:
-    """First, second, last but one and last frame of each."""
+async def test_streams(start_api: Any, name: str) -> None:
+    """First, second, last but one and last frame of each; so slow that a frame has one token."""
+    api = await start_api(engine={"step_s": 0.05})
     recorded = (DATA / f"vllm_{name}.sse").read_text().split("\n\n")
     theirs = [json.loads(frame.removeprefix("data: ")) for frame in recorded if frame.startswith("data: {")]
     fields = request_of(name)
