@@ -28,7 +28,7 @@ def find(rule: Rule, p: float, snapshot: Snapshot, confidence: float) -> Finding
     variance = (histogram.standard_deviation * scale) ** 2
     dependence = INDEPENDENT if samples is None else of_share(samples, variance)
     beyond, n, is_ceiling = count_beyond(rule, histogram), histogram.n, rule.operator.is_ceiling
-    allowed = 1 - p / 100 if is_ceiling else p / 100
+    allowed = _allowed(rule, p)
     decision = decide(beyond, n, allowed, confidence, dependence)
     low, high = known(rule, n, dependence, _by_ranks(histogram, p, dependence, confidence))
     detail = f"{beyond} of {n} {'over' if is_ceiling else 'under'} the limit"
@@ -55,6 +55,11 @@ def count_beyond(rule: Rule, histogram: Histogram) -> int:
     return over if rule.operator.is_ceiling else histogram.n - over
 
 
+def _allowed(rule: Rule, p: float) -> float:
+    """The share of values that may miss the limit of a rule on percentile ``p``."""
+    return 1 - p / 100 if rule.operator.is_ceiling else p / 100
+
+
 def _by_ranks(
     histogram: Histogram, p: float, dependence: Dependence, confidence: float
 ) -> tuple[float | None, float | None]:
@@ -75,7 +80,7 @@ def _clear(
     """
     is_ceiling, n = rule.operator.is_ceiling, histogram.n
     least, most = float(histogram.minimum), float(histogram.maximum)
-    allowed = 1 - p / 100 if is_ceiling else p / 100
+    allowed = _allowed(rule, p)
     decision = decide(beyond, n, allowed, confidence, INDEPENDENT)
     if decision is Decision.OPEN or not least:
         return None
