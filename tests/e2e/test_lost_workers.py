@@ -68,6 +68,19 @@ def workers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
     return [journals[path] for path in sorted(journals)]
 
 
+def starting_workers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """Its workers, whether or not they have a journal yet. The compiler of the reader is a child too."""
+    children = psutil.Process(process.pid).children()
+    return [child for child in children if "harness.workers" in cmdline_of(child)]
+
+
+def cmdline_of(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
+
+
 def wait_until_gone(workers: list[psutil.Process]) -> None:
     _, alive = psutil.wait_procs(workers, timeout=15)
     assert alive == []
@@ -187,7 +200,7 @@ def test_R1_a_signal_while_workers_start_ends_the_run(
     arguments = ("run", scenario, "--base-url", timetable.url, "--output", folder, "--workers", "2")
     process = start_tokenpace(*arguments)
     deadline = time.monotonic() + 60
-    while not (workers := psutil.Process(process.pid).children()):
+    while not (workers := starting_workers_of(process)):
         assert process.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.02)
