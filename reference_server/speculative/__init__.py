@@ -1,0 +1,115 @@
+"""Speculative decoding: methods that guess next tokens of sequences, which one pass of the model verifies.
+
+A method is a file here, whose name is its name in the configuration, with a class ``CONFIG`` that extends
+:class:`SpeculativeConfig`: its fields are the keys of ``speculative_config``. It makes a :class:`Proposer`,
+which guesses; what becomes of the guesses is the engine's business and the same for all methods, so that a
+poor guess costs time and never changes a text. Neither this nor a method's file imports torch before a
+proposer is made: the configuration is checked by them.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import sys
+from typing import TYPE_CHECKING, Any
+
+from reference_server.extensions import extension_names, load_extension
+from reference_server.suggest import suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reference_server.engine.sequence import Sequence
+
+MAX_SPECULATIVE_TOKENS = 64
+"""Tokens of a draft at most; no guess is right for so long that more would pay."""
+
+
+class SpeculativeConfigError(ValueError):
+    """The method is not built, or a key is unknown, missing or unfit. The message names it and the remedy."""
+
+
+class Proposer(abc.ABC):
+    """Guesses."""
+
+    @abc.abstractmethod
+    def propose(self, limits: Mapping[Sequence, int]) -> dict[Sequence, list[int]]:
+        """Guess the tokens that follow the known ones; once a step, for all sequences that decode in it.
+
+        Args:
+            limits: How many tokens each can use, at least 1. Memory or budget may leave room for fewer.
+
+        Returns:
+            The drafts, none longer than its limit, of tokens of the vocabulary; sequences may be left out.
+        """
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SpeculativeConfig(abc.ABC):
+    """What all methods have in common.
+
+    Attributes:
+        num_speculative_tokens: Tokens of a draft at most.
+
+    Raises:
+        SpeculativeConfigError: A value is unfit.
+    """
+
+    num_speculative_tokens: int
+
+    def __post_init__(self) -> None:
+        check_count("num_speculative_tokens", self.num_speculative_tokens, MAX_SPECULATIVE_TOKENS)
+
+    @abc.abstractmethod
+    def make_proposer(self) -> Proposer:
+        """One for an engine."""
+
+    @abc.abstractmethod
+    def describe(self) -> str:
+        """The method and its settings in words, for the log."""
+
+
+def check_count(key: str, value: object, most: int) -> None:
+    """Raise ``SpeculativeConfigError`` unless the value is a whole number from 1 to ``most``."""
+    if type(value) is not int or not 1 <= value <= most:
+        raise SpeculativeConfigError(f"{key} is {value!r}; it must be a whole number from 1 to {most}")
+
+
+def speculative_config(settings: Mapping[str, Any]) -> SpeculativeConfig:
+    """Read and check what ``speculative_config`` holds.
+
+    Args:
+        settings: ``method``, and the keys of that method.
+
+    Raises:
+        SpeculativeConfigError: It can't be used.
+    """
+    if "method" not in settings:
+        raise SpeculativeConfigError(f"the key method is missing; there are {_known_methods()}")
+    method, rest = settings["method"], {key: settings[key] for key in settings if key != "method"}
+    config = _config_of(method)
+    keys = {field.name: field.default for field in dataclasses.fields(config)}
+    for key in rest:
+        if key not in keys:
+            raise SpeculativeConfigError(
+                f"method {method} has no key {key!r}; there are {', '.join(keys)}{suggestion(str(key), keys)}"
+            )
+    for key, default in keys.items():
+        if default is dataclasses.MISSING and key not in rest:
+            raise SpeculativeConfigError(f"the key {key} is missing")
+    return config(**rest)
+
+
+def _config_of(method: object) -> type[SpeculativeConfig]:
+    try:
+        return load_extension(sys.modules[__name__], str(method)).CONFIG  # type: ignore[no-any-return]  # found by name: untyped
+    except KeyError:
+        close = suggestion(str(method), extension_names(sys.modules[__name__]))
+        raise SpeculativeConfigError(
+            f"method {method!r} is not built; there are {_known_methods()}{close}"
+        ) from None
+
+
+def _known_methods() -> str:
+    return ", ".join(extension_names(sys.modules[__name__]))
