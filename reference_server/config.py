@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pkgutil
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, f
 from reference_server.engine.config import EngineConfig
 from reference_server.model_store import TINY_RANDOM, resolve
 from reference_server.not_built import NOT_BUILT_QUANTIZATION
+from reference_server.speculative import speculative_config
 from reference_server.suggest import suggestion
 
 _Name = Annotated[str, Field(min_length=1)]
@@ -29,6 +31,16 @@ def _lower(value: Any) -> Any:  # noqa: ANN401  # as above
 
 def _dtype(value: Any) -> Any:  # noqa: ANN401  # as above
     return _DTYPE_ALIASES.get(value, value) if isinstance(value, str) else value
+
+
+def _mapping(value: Any) -> Any:  # noqa: ANN401  # as above
+    """A mapping, or one as JSON."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        raise ValueError(f"it should be a JSON object ({error})") from None
 
 
 def _extensions(package: str) -> list[str]:
@@ -80,6 +92,13 @@ class ServerConfig(BaseModel):
         ),
     )
     enforce_eager: bool = Field(False, description="Record no CUDA graphs: every step runs eagerly.")
+    speculative_config: Annotated[dict[str, Any] | None, BeforeValidator(_mapping)] = Field(
+        None,
+        description=(
+            'Draft tokens and verify several in one step, as JSON: {"method": "ngram", '
+            '"num_speculative_tokens": 4, "prompt_lookup_max": 4, "prompt_lookup_min": 2}.'
+        ),
+    )
     block_size: int | None = Field(
         None, ge=1, description="Tokens of a KV block; left out, the device decides."
     )
@@ -153,6 +172,13 @@ class ServerConfig(BaseModel):
     def _check_attention_backend(cls, value: str) -> str:
         return _one_of(value, ["auto", *_extensions("attention")])
 
+    @field_validator("speculative_config")
+    @classmethod
+    def _check_speculative_config(cls, value: dict[str, Any] | None) -> dict[str, Any] | None:
+        if value is not None:
+            speculative_config(value)
+        return value
+
     @property
     def model_names(self) -> tuple[str, ...]:
         """The names by which clients may ask for the model, at least one."""
@@ -175,6 +201,8 @@ class ServerConfig(BaseModel):
 
 
 def _shown(value: Any) -> str:  # noqa: ANN401  # any setting
+    if isinstance(value, dict):
+        return json.dumps(value)
     return "|".join(value) if isinstance(value, tuple) else str(value)
 
 

@@ -48,7 +48,6 @@ NOT_BUILT: dict[str, str] = {
     "revision": _LOCAL_FILES,
     "root_path": "paths begin at /",
     "runner": "the server generates text",
-    "speculative_config": "each step decodes one token of a sequence",
     "ssl_certfile": _NO_TLS,
     "ssl_keyfile": _NO_TLS,
     "stream_interval": "each step's tokens are sent at once",

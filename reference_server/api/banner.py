@@ -19,6 +19,8 @@ def banner(names: tuple[str, ...], info: EngineInfo, address: str, version: str)
         "KV cache": f"{capacity} tokens ({info.num_blocks} blocks of {info.block_size})",
         "address": f"{address}/v1",
     }
+    if info.speculation:
+        rows["drafts"] = info.speculation
     lines = [f"tokenpace reference server {version}", *(f"  {name:<9} {text}" for name, text in rows.items())]
     lines += [f"  note      {note}" for note in info.notes]
     return "\n".join(lines) + "\n"

@@ -27,6 +27,8 @@ def collect_engine(labels: dict[str, str], info: EngineInfo, stats: EngineStats)
     yield _counter("generation_tokens", "Tokens generated.", labels, stats.generation_tokens)
     yield _prompt_tokens_by_source(labels, stats)
     yield from _prefix_cache(labels, stats)
+    if stats.num_accepted_per_pos:
+        yield from _speculation(labels, stats)
     yield _cache_config(labels, info)
 
 
@@ -34,6 +36,21 @@ def _prefix_cache(labels: dict[str, str], stats: EngineStats) -> Iterator[Metric
     yield _counter("prefix_cache_queries", "Prompt tokens looked up.", labels, stats.prefix_cache_queries)
     yield _counter("prefix_cache_hits", "Prompt tokens found.", labels, stats.prefix_cache_hits)
     yield _counter("prompt_tokens_cached", "Prompt tokens not computed.", labels, stats.prompt_tokens_cached)
+
+
+def _speculation(labels: dict[str, str], stats: EngineStats) -> Iterator[Metric]:
+    accepted = stats.num_accepted_per_pos
+    yield _counter("spec_decode_num_drafts", "Drafts verified.", labels, stats.num_drafts)
+    yield _counter("spec_decode_num_draft_tokens", "Tokens of drafts.", labels, stats.num_draft_tokens)
+    yield _counter("spec_decode_num_accepted_tokens", "Of them, those accepted.", labels, sum(accepted))
+    family = CounterMetricFamily(
+        "vllm:spec_decode_num_accepted_tokens_per_pos",
+        "Accepted tokens by their place in the draft.",
+        labels=[*labels, "position"],
+    )
+    for position, count in enumerate(accepted):
+        family.add_metric([*labels.values(), str(position)], count)
+    yield family
 
 
 def _prompt_tokens_by_source(labels: dict[str, str], stats: EngineStats) -> Metric:

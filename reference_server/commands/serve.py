@@ -67,7 +67,7 @@ def _metavar(annotation: Any) -> str:  # noqa: ANN401  # a type
     if get_origin(annotation) is Literal:
         return f"[{'|'.join(kinds)}]"
     kind = kinds[0] if len(kinds) == 1 else annotation
-    return {int: "INTEGER", float: "NUMBER"}.get(kind, "TEXT")
+    return {int: "INTEGER", float: "NUMBER", dict[str, Any]: "JSON"}.get(kind, "TEXT")
 
 
 def _default(field: FieldInfo) -> str:

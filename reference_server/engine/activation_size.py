@@ -19,4 +19,12 @@ def activation_bytes(config: EngineConfig, shape: ModelConfig, dtype: torch.dtyp
     heads = (shape.num_heads + 2 * shape.num_kv_heads) * shape.head_dim
     per_token = 4 * shape.hidden_size + 2 * heads + 3 * shape.intermediate_size
     hidden = max(config.max_num_batched_tokens, config.max_num_seqs) * per_token * dtype.itemsize
-    return _SLACK * hidden + config.max_num_seqs * shape.vocab_size * _SAMPLING_BYTES
+    return _SLACK * hidden + num_sampling_rows(config) * shape.vocab_size * _SAMPLING_BYTES
+
+
+def num_sampling_rows(config: EngineConfig) -> int:
+    """Rows of logits of a step at most: one of each sequence, and one of each drafted token."""
+    num_drafted = int((config.speculative_config or {}).get("num_speculative_tokens", 0))
+    return min(
+        config.max_num_seqs * (1 + num_drafted), max(config.max_num_batched_tokens, config.max_num_seqs)
+    )

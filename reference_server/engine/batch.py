@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reference_server.engine.sequence import Sequence
     from reference_server.engine.step_plan import ScheduledSequence
 
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """T tokens of B sequences. Sequences with one token come first.
+    """T tokens of B sequences. Those with one token come first; a draft follows its sequence's own tokens.
 
     Attributes:
         token_ids: int64 ``[T]``.
@@ -26,7 +28,8 @@ class Batch:
         block_tables: int64 ``[B, max blocks]``, padded with block 0.
         num_decodes: How many sequences at the front have one token.
         sampling_rows: int64 ``[R]``, the rows from which a next token is chosen.
-        sampling_sequences: The R sequences they belong to.
+        sampling_sequences: The sequences they belong to: a row each, and one more for each drafted token.
+        drafts: The drafted tokens of those that have any.
     """
 
     token_ids: npt.NDArray[np.int64]
@@ -38,6 +41,7 @@ class Batch:
     num_decodes: int
     sampling_rows: npt.NDArray[np.int64]
     sampling_sequences: list[Sequence]
+    drafts: Mapping[Sequence, tuple[int, ...]] = field(default_factory=dict)
 
 
 def make_batch(scheduled: list[ScheduledSequence], block_size: int) -> Batch:
@@ -49,7 +53,8 @@ def make_batch(scheduled: list[ScheduledSequence], block_size: int) -> Batch:
     rows = np.repeat(np.arange(len(ordered)), counts)
     positions = np.arange(starts[-1]) - starts[rows] + firsts[rows]
     tables = _block_tables([item.sequence for item in ordered])
-    sampling = [row for row, item in enumerate(ordered) if item.samples]
+    sampling = [item.samples for item in ordered]
+    num_sampling = np.array([len(item.draft) + 1 for item in ordered])[sampling]
     return Batch(
         token_ids=_token_ids(ordered),
         positions=positions,
@@ -58,16 +63,25 @@ def make_batch(scheduled: list[ScheduledSequence], block_size: int) -> Batch:
         context_lens=firsts + counts,
         block_tables=tables,
         num_decodes=int((counts == 1).sum()),
-        sampling_rows=starts[1:][sampling] - 1,
-        sampling_sequences=[ordered[row].sequence for row in sampling],
+        sampling_rows=_last_rows(starts[1:][sampling], num_sampling),
+        sampling_sequences=[item.sequence for item in ordered if item.samples],
+        drafts={item.sequence: item.draft for item in ordered if item.draft},
     )
+
+
+def _last_rows(ends: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The last ``counts`` rows before each of ``ends``, ascending."""
+    firsts = ends - counts
+    before = counts.cumsum() - counts
+    return np.repeat(firsts - before, counts) + np.arange(counts.sum())
 
 
 def _token_ids(ordered: list[ScheduledSequence]) -> npt.NDArray[np.int64]:
     token_ids: list[int] = []
     for item in ordered:
         first = item.sequence.num_computed_tokens
-        token_ids += item.sequence.token_ids[first : first + item.num_scheduled_tokens]
+        token_ids += item.sequence.token_ids[first : first + item.num_own_tokens]
+        token_ids += item.draft
     return np.array(token_ids, dtype=np.int64)
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from reference_server.engine.batch import make_batch
+from reference_server.engine.verification import accepted_tokens, sampling_states
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence as SequenceOf
+
     from torch import Tensor
 
     from reference_server.engine.make_runner import Runner
     from reference_server.engine.sampler import SampledToken
+    from reference_server.engine.sampling_state import SamplingState
     from reference_server.engine.sequence import Sequence
     from reference_server.engine.step_plan import ScheduledSequence
 
@@ -18,15 +22,15 @@ if TYPE_CHECKING:
 class TokenSampler(Protocol):
     """Chooses tokens."""
 
-    def sample(self, logits: Tensor, sequences: list[Sequence]) -> list[SampledToken]:
+    def sample(self, logits: Tensor, sequences: SequenceOf[SamplingState]) -> list[SampledToken]:
         """One token for each row of logits."""
 
 
 class Computing(Protocol):
     """What an engine asks of it."""
 
-    def compute(self, scheduled: list[ScheduledSequence]) -> dict[Sequence, SampledToken]:
-        """The tokens of those scheduled sequences that sample."""
+    def compute(self, scheduled: list[ScheduledSequence]) -> dict[Sequence, list[SampledToken]]:
+        """The next tokens of those scheduled sequences that sample: one, and what stands of its draft."""
 
 
 class StepByStep:
@@ -41,9 +45,8 @@ class StepByStep:
     def __init__(self, runner: Runner, sampler: TokenSampler, block_size: int) -> None:
         self._runner, self._sampler, self._block_size = runner, sampler, block_size
 
-    def compute(self, scheduled: list[ScheduledSequence]) -> dict[Sequence, SampledToken]:
+    def compute(self, scheduled: list[ScheduledSequence]) -> dict[Sequence, list[SampledToken]]:
         """See :class:`Computing`."""
         batch = make_batch(scheduled, self._block_size)
         logits = self._runner.run(batch)
-        sampled = self._sampler.sample(logits, batch.sampling_sequences)
-        return dict(zip(batch.sampling_sequences, sampled, strict=True))
+        return accepted_tokens(batch, self._sampler.sample(logits, sampling_states(batch)))

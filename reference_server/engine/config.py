@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -30,6 +30,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
         cpu_threads: Threads for computation on a CPU; None leaves a core to the HTTP side.
         attention_backend: ``auto`` (by device), ``paged``, ``triton``, or ``dense``, the slow specification.
         enforce_eager: Record no CUDA graphs (CUDA only).
+        speculative_config: ``method`` and its keys: :mod:`reference_server.speculative`; None drafts nothing.
         seed: For random weights.
     """
 
@@ -51,4 +52,5 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     cpu_threads: int | None = None
     attention_backend: str = "auto"
     enforce_eager: bool = False
+    speculative_config: dict[str, Any] | None = None
     seed: int = 0

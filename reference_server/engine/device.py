@@ -75,6 +75,11 @@ def _cuda_notes(config: EngineConfig) -> list[str]:
         notes.append("cpu_kvcache_space does not apply on a GPU: gpu_memory_utilization sizes the KV pool")
     if config.cpu_threads is not None:
         notes.append("cpu_threads does not apply on a GPU")
+    if config.speculative_config is not None:
+        notes.append(
+            "speculative_config: no step is begun before its turn, and those that verify drafts run "
+            "without CUDA graphs"
+        )
     if note := gpu_kernels().note:
         notes.append(note)
     return notes

@@ -21,7 +21,9 @@ from reference_server.engine.sampler import GREEDY_BELOW, SampledToken
 from reference_server.engine.upload import to_device, upload
 
 if TYPE_CHECKING:
-    from reference_server.engine.sequence import Sequence
+    from collections.abc import Sequence as SequenceOf
+
+    from reference_server.engine.sampling_state import SamplingState
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Choice:
     """
 
     token_ids: Tensor
-    _sequences: list[Sequence]
+    _sequences: SequenceOf[SamplingState]
     _download: Download
     _has_logprobs: bool
 
@@ -51,7 +53,7 @@ class DeviceSampler:
     def __init__(self, eos_token_ids: tuple[int, ...]) -> None:
         self._eos_token_ids = eos_token_ids
 
-    def sample(self, logits: Tensor, sequences: list[Sequence]) -> list[SampledToken]:
+    def sample(self, logits: Tensor, sequences: SequenceOf[SamplingState]) -> list[SampledToken]:
         """Choose one token for each row, and read them.
 
         Args:
@@ -61,7 +63,7 @@ class DeviceSampler:
         return self.choose(logits, sequences).read()
 
     @torch.inference_mode()
-    def choose(self, logits: Tensor, sequences: list[Sequence], num_unread: int = 0) -> Choice:
+    def choose(self, logits: Tensor, sequences: SequenceOf[SamplingState], num_unread: int = 0) -> Choice:
         """As :meth:`sample`, without waiting for the device.
 
         Args:
@@ -83,11 +85,11 @@ class DeviceSampler:
         return Choice(chosen, sequences, Download(numbers), wants_logprobs)
 
 
-def _is_greedy(sequence: Sequence) -> bool:
+def _is_greedy(sequence: SamplingState) -> bool:
     return sequence.sampling.temperature < GREEDY_BELOW
 
 
-def _draw(logits: Tensor, sequences: list[Sequence], num_unread: int) -> Tensor:
+def _draw(logits: Tensor, sequences: SequenceOf[SamplingState], num_unread: int) -> Tensor:
     """A token of each row ``[R, vocab_size]`` by the row's own uniform number: int64 ``[R]``."""
     vocab_size = logits.shape[-1]
     params = [sequence.sampling for sequence in sequences]
@@ -133,7 +135,7 @@ def _packed_logprobs(logits: Tensor, chosen: Tensor, count: int) -> Tensor:
     )
 
 
-def _with_logprobs(rows: list[list[float]], sequences: list[Sequence]) -> list[SampledToken]:
+def _with_logprobs(rows: list[list[float]], sequences: SequenceOf[SamplingState]) -> list[SampledToken]:
     """Tokens of packed rows; log-probabilities for those sequences that want them, as many as they want."""
     sampled = []
     for (token, logprob, *best), sequence in zip(rows, sequences, strict=True):

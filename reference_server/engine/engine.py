@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from reference_server.engine.block_manager import BlockManager
 from reference_server.engine.computing import Computing, StepByStep
 from reference_server.engine.device_sampler import DeviceSampler
+from reference_server.engine.draft_counts import DraftCounts
+from reference_server.engine.drafting import Drafting
 from reference_server.engine.errors import InvalidRequestError, RequestTooLargeError
 from reference_server.engine.graph_runner import GraphRunner
 from reference_server.engine.loading import LoadedModel, load_model
@@ -23,6 +25,7 @@ from reference_server.engine.sequence import Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from collections.abc import Sequence as SequenceOf
 
     from reference_server.engine.config import EngineConfig
     from reference_server.engine.step_plan import ScheduledSequence
@@ -64,8 +67,12 @@ class Engine:
                 loaded.info.block_size,
                 enable_prefix_caching=config.enable_prefix_caching,
             ),
+            _make_drafting(loaded),
         )
         self._computing = _make_computing(loaded, self._scheduler.blocks)
+        self._draft_counts = DraftCounts(
+            loaded.speculation.num_speculative_tokens if loaded.speculation else 0
+        )
         self._sequences: dict[str, Sequence] = {}
         self._counters = dict.fromkeys(
             ("num_steps", "prompt_tokens", "prompt_tokens_cached", "generation_tokens"), 0
@@ -92,6 +99,9 @@ class Engine:
             prefix_cache_hits=scheduler.num_prefix_hits,
             step_tokens=self._step_tokens,
             last_step_ns=self._last_step_ns,
+            num_drafts=self._draft_counts.num_drafts,
+            num_draft_tokens=self._draft_counts.num_draft_tokens,
+            num_accepted_per_pos=tuple(self._draft_counts.num_accepted_per_pos),
             **self._counters,
         )
 
@@ -137,26 +147,47 @@ class Engine:
         assert live == set(self._sequences.values()), "scheduler and engine know different sequences"
 
     def _postprocess(
-        self, scheduled: list[ScheduledSequence], sampled: dict[Sequence, SampledToken]
+        self, scheduled: list[ScheduledSequence], sampled: dict[Sequence, list[SampledToken]]
     ) -> list[EngineOutput]:
         self._step_tokens = sum(item.num_scheduled_tokens for item in scheduled)
         self._counters["num_steps"] += 1
         for item in scheduled:
-            item.sequence.num_computed_tokens += item.num_scheduled_tokens
-        return [self._append(sequence, token) for sequence, token in sampled.items()]
+            item.sequence.num_computed_tokens += item.num_own_tokens
+        drafts = {item.sequence: item.draft for item in scheduled if item.draft}
+        return [self._extend(s, tokens, drafts.get(s, ())) for s, tokens in sampled.items()]
 
-    def _append(self, sequence: Sequence, sampled: SampledToken) -> EngineOutput:
+    def _extend(
+        self, sequence: Sequence, sampled: list[SampledToken], draft: tuple[int, ...]
+    ) -> EngineOutput:
+        """Append tokens, up to one that ends the sequence."""
+        self._note_first_token(sequence)
+        appended = []
+        finish_reason, stop_reason = None, None
+        for token in sampled:
+            sequence.append(token.token_id)
+            appended.append(token)
+            finish_reason, stop_reason = self._end(sequence, token.token_id)
+            if finish_reason is not None:
+                break
+        self._counters["generation_tokens"] += len(appended)
+        if draft:
+            self._note_draft(sequence, draft, appended)
+        if finish_reason is not None:
+            self._scheduler.remove(sequence)
+            del self._sequences[sequence.request_id]
+        return _output(sequence, appended, finish_reason=finish_reason, stop_reason=stop_reason)
+
+    def _note_first_token(self, sequence: Sequence) -> None:
         if not sequence.first_token_ns:
             sequence.first_token_ns = self._last_step_ns
             self._counters["prompt_tokens"] += sequence.num_prompt_tokens
             self._counters["prompt_tokens_cached"] += sequence.num_cached_tokens
-        self._counters["generation_tokens"] += 1
-        sequence.append(sampled.token_id)
-        finish_reason, stop_reason = self._end(sequence, sampled.token_id)
-        if finish_reason is not None:
-            self._scheduler.remove(sequence)
-            del self._sequences[sequence.request_id]
-        return _output(sequence, sampled, finish_reason=finish_reason, stop_reason=stop_reason)
+
+    def _note_draft(self, sequence: Sequence, draft: tuple[int, ...], appended: list[SampledToken]) -> None:
+        """Drafted tokens that became output are computed already; the last token of the output never is."""
+        num_accepted = sum(guess == token.token_id for guess, token in zip(draft, appended, strict=False))
+        self._draft_counts.count(len(draft), num_accepted)
+        self._scheduler.advance(sequence, len(appended) - 1)
 
     def _end(self, sequence: Sequence, token_id: int) -> tuple[str | None, int | None]:
         """Why the sequence ends with this token, if it does: finish reason and stop token."""
@@ -194,10 +225,20 @@ class Engine:
             )
 
 
+def _make_drafting(loaded: LoadedModel) -> Drafting | None:
+    if loaded.speculation is None:
+        return None
+    return Drafting(
+        loaded.speculation.make_proposer(),
+        loaded.speculation.num_speculative_tokens,
+        loaded.info.max_model_len,
+    )
+
+
 def _make_computing(loaded: LoadedModel, blocks: BlockManager) -> Computing:
-    """On a CUDA device with an overlap of steps where the runner can, on a CPU without."""
+    """On a CUDA device with an overlap of steps where the runner can, on a CPU and with drafts without."""
     info, runner = loaded.info, loaded.runner
-    if isinstance(runner, GraphRunner):
+    if isinstance(runner, GraphRunner) and loaded.speculation is None:
         return RunAhead(runner, DeviceSampler(info.eos_token_ids), blocks, info.max_model_len)
     sampler = DeviceSampler if info.device == "cuda" else Sampler
     return StepByStep(runner, sampler(info.eos_token_ids), info.block_size)
@@ -205,17 +246,17 @@ def _make_computing(loaded: LoadedModel, blocks: BlockManager) -> Computing:
 
 def _output(
     sequence: Sequence,
-    sampled: SampledToken | None = None,
+    appended: SequenceOf[SampledToken] = (),
     *,
     finish_reason: str | None = None,
     stop_reason: int | None = None,
 ) -> EngineOutput:
     return EngineOutput(
         request_id=sequence.request_id,
-        token_ids=[sampled.token_id] if sampled else [],
+        token_ids=[token.token_id for token in appended],
         finish_reason=finish_reason,
         stop_reason=stop_reason,
-        logprobs=[sampled.logprob] if sampled and sampled.logprob else None,
+        logprobs=[token.logprob for token in appended if token.logprob] or None,
         num_prompt_tokens=sequence.num_prompt_tokens,
         num_cached_tokens=sequence.num_cached_tokens,
         scheduled_ns=sequence.scheduled_ns,

@@ -21,6 +21,7 @@ from reference_server.engine.request import EngineInfo
 from reference_server.models.build import build_model
 from reference_server.models.loaders import load_checkpoint
 from reference_server.quantization import quantization_scheme
+from reference_server.speculative import speculative_config
 
 if TYPE_CHECKING:
     import torch
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from reference_server.engine.config import EngineConfig
     from reference_server.engine.make_runner import Runner
     from reference_server.models.checkpoint import Checkpoint
+    from reference_server.speculative import SpeculativeConfig
 
 _LIMITS = (
     "block_size",
@@ -45,6 +47,7 @@ class LoadedModel:
 
     runner: Runner
     info: EngineInfo
+    speculation: SpeculativeConfig | None = None
 
 
 def load_model(config: EngineConfig) -> LoadedModel:
@@ -53,7 +56,7 @@ def load_model(config: EngineConfig) -> LoadedModel:
     Raises:
         EngineConfigError: A setting can't be met.
         ModelError: The model can't be loaded.
-        UnsupportedQuantizationError, UnsupportedBackendError: A name is not built.
+        UnsupportedQuantizationError, UnsupportedBackendError, SpeculativeConfigError: A name is not built.
     """
     return assemble_model(config, load_checkpoint(config.model, config.seed))
 
@@ -61,6 +64,7 @@ def load_model(config: EngineConfig) -> LoadedModel:
 def assemble_model(config: EngineConfig, checkpoint: Checkpoint) -> LoadedModel:
     """As :func:`load_model`, from a checkpoint that is open already."""
     _check_limits(config)
+    speculation = None if (asked := config.speculative_config) is None else speculative_config(asked)
     model_len = checkpoint.config.max_model_len
     _check_model_len(config, model_len)
     device = resolve_device(config)
@@ -86,12 +90,13 @@ def assemble_model(config: EngineConfig, checkpoint: Checkpoint) -> LoadedModel:
         weight_bytes=_num_bytes(model),
         enable_prefix_caching=config.enable_prefix_caching,
         scheduling_policy=config.scheduling_policy,
+        speculation=None if speculation is None else speculation.describe(),
         notes=(*device_notes(config, device, dtype), *notes),
     )
     runner = make_runner(
         config, model, backend(layout), device, max_len=max_len, block_size=layout.block_size
     )
-    return LoadedModel(runner=runner, info=info)
+    return LoadedModel(runner=runner, info=info, speculation=speculation)
 
 
 def _check_limits(config: EngineConfig) -> None:

@@ -11,10 +11,11 @@ from reference_server.engine.upload import to_device
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from collections.abc import Sequence as SequenceOf
 
     from torch import Tensor
 
-    from reference_server.engine.sequence import Sequence
+    from reference_server.engine.sampling_state import SamplingState
 
     Edit = Callable[[Tensor, Tensor], Tensor]
     """``edit(logits [N], values [N]) -> [N]``."""
@@ -32,7 +33,7 @@ class LogitEdits:
     """
 
     def __init__(
-        self, sequences: list[Sequence], eos_token_ids: tuple[int, ...], num_unread: int = 0
+        self, sequences: SequenceOf[SamplingState], eos_token_ids: tuple[int, ...], num_unread: int = 0
     ) -> None:
         self._kinds: list[tuple[Edit, list[tuple[int, int, float]]]] = [
             (torch.add, _entries(sequences, _biases)),
@@ -59,17 +60,17 @@ class LogitEdits:
 
 
 def _entries(
-    sequences: list[Sequence], of: Callable[[Sequence], Iterable[tuple[int, float]]]
+    sequences: SequenceOf[SamplingState], of: Callable[[SamplingState], Iterable[tuple[int, float]]]
 ) -> list[tuple[int, int, float]]:
     return [(row, token, value) for row, sequence in enumerate(sequences) for token, value in of(sequence)]
 
 
-def _biases(sequence: Sequence) -> Iterable[tuple[int, float]]:
+def _biases(sequence: SamplingState) -> Iterable[tuple[int, float]]:
     return sequence.sampling.logit_bias.items()
 
 
 def _barred(
-    sequences: list[Sequence], eos_token_ids: tuple[int, ...], num_unread: int
+    sequences: SequenceOf[SamplingState], eos_token_ids: tuple[int, ...], num_unread: int
 ) -> list[tuple[int, int, float]]:
     return [
         (row, token, 0.0)
@@ -79,14 +80,14 @@ def _barred(
     ]
 
 
-def _repetitions(sequence: Sequence) -> Iterable[tuple[int, float]]:
+def _repetitions(sequence: SamplingState) -> Iterable[tuple[int, float]]:
     penalty = sequence.sampling.repetition_penalty
     if penalty == 1.0:
         return []
     return [(token, penalty) for token in sorted(sequence.prompt_token_set | sequence.output_counts.keys())]
 
 
-def _frequencies(sequence: Sequence) -> Iterable[tuple[int, float]]:
+def _frequencies(sequence: SamplingState) -> Iterable[tuple[int, float]]:
     params = sequence.sampling
     if params.frequency_penalty == 0.0 and params.presence_penalty == 0.0:
         return []

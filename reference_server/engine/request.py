@@ -125,6 +125,10 @@ class EngineStats(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
         prefix_cache_hits: Counter: of them, those found.
         step_tokens: Tokens computed in the last step.
         last_step_ns: Monotonic time of the end of the last step.
+        num_drafts: Counter: drafts verified, one for each sequence and step that had one.
+        num_draft_tokens: Counter: their tokens.
+        num_accepted_per_pos: Counters: of the tokens at each place of a draft, those that became output;
+            empty without speculative decoding.
     """
 
     num_running: int = 0
@@ -140,6 +144,9 @@ class EngineStats(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     prefix_cache_hits: int = 0
     step_tokens: int = 0
     last_step_ns: int = 0
+    num_drafts: int = 0
+    num_draft_tokens: int = 0
+    num_accepted_per_pos: tuple[int, ...] = ()
 
 
 class EngineInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,6 +164,7 @@ class EngineInfo(msgspec.Struct, frozen=True, kw_only=True):
         weight_bytes: In memory.
         enable_prefix_caching: Whether prompts that begin alike compute their beginning once.
         scheduling_policy: ``fcfs`` or ``priority``.
+        speculation: How tokens are drafted, in words; None if they are not.
         notes: Things to tell the user once, such as options that don't apply on this device.
     """
 
@@ -171,4 +179,5 @@ class EngineInfo(msgspec.Struct, frozen=True, kw_only=True):
     weight_bytes: int = 0
     enable_prefix_caching: bool = True
     scheduling_policy: str = "fcfs"
+    speculation: str | None = None
     notes: tuple[str, ...] = ()

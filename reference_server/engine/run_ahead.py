@@ -71,16 +71,16 @@ class RunAhead:
         self._max_model_len = max_model_len
         self._ahead: _Ahead | None = None
 
-    def compute(self, scheduled: list[ScheduledSequence]) -> dict[Sequence, SampledToken]:
-        """The tokens of those scheduled sequences that sample."""
+    def compute(self, scheduled: list[ScheduledSequence]) -> dict[Sequence, list[SampledToken]]:
+        """The token of each scheduled sequence that samples. None of them has a draft."""
         choices = self._choices(scheduled)
         self._ahead = None
         if all(item.samples for item in scheduled):
             self._ahead = self._begin_next(choices)
-        found: dict[Sequence, SampledToken] = {}
+        found: dict[Sequence, list[SampledToken]] = {}
         for choice, rows in choices:
             sampled = choice.read()
-            found |= {sequence: sampled[row] for sequence, row in rows.items()}
+            found |= {sequence: [sampled[row]] for sequence, row in rows.items()}
         return found
 
     def _choices(self, scheduled: list[ScheduledSequence]) -> list[tuple[Choice, dict[Sequence, int]]]:

@@ -20,7 +20,10 @@ from reference_server.engine.request import SamplingParams, TokenLogprob
 from reference_server.engine.truncation import survivors
 
 if TYPE_CHECKING:
-    from reference_server.engine.sequence import Sequence
+    from collections.abc import Mapping
+    from collections.abc import Sequence as SequenceOf
+
+    from reference_server.engine.sampling_state import SamplingState
 
 GREEDY_BELOW = 1e-5
 """Temperatures below this mean greedy."""
@@ -40,7 +43,7 @@ class Sampler:
     def __init__(self, eos_token_ids: tuple[int, ...]) -> None:
         self._eos_token_ids = eos_token_ids
 
-    def sample(self, logits: Tensor, sequences: list[Sequence]) -> list[SampledToken]:
+    def sample(self, logits: Tensor, sequences: SequenceOf[SamplingState]) -> list[SampledToken]:
         """Choose one token for each row.
 
         Args:
@@ -55,7 +58,7 @@ class Sampler:
         logprobs = _logprobs(logits, chosen, sequences)
         return [SampledToken(token, logprobs.get(row)) for row, token in enumerate(chosen)]
 
-    def _adjusted(self, logits: Tensor, sequences: list[Sequence]) -> Tensor:
+    def _adjusted(self, logits: Tensor, sequences: SequenceOf[SamplingState]) -> Tensor:
         """Logits after bias, barred tokens and penalties: the same tensor if no row wants any."""
         wanting = [row for row, s in enumerate(sequences) if _wants_adjustment(s)]
         if not wanting:
@@ -65,7 +68,7 @@ class Sampler:
             self._adjust(logits[row], sequences[row])
         return logits
 
-    def _adjust(self, row: Tensor, sequence: Sequence) -> None:
+    def _adjust(self, row: Tensor, sequence: SamplingState) -> None:
         params = sequence.sampling
         if params.logit_bias:
             ids, values = _tensors(params.logit_bias, row.device)
@@ -76,7 +79,7 @@ class Sampler:
             _penalize(row, sequence)
 
 
-def _wants_adjustment(sequence: Sequence) -> bool:
+def _wants_adjustment(sequence: SamplingState) -> bool:
     params = sequence.sampling
     too_short = sequence.num_output_tokens < params.min_tokens
     return bool(params.logit_bias) or too_short or _has_penalty(params)
@@ -88,7 +91,7 @@ def _has_penalty(params: SamplingParams) -> bool:
     )
 
 
-def _penalize(row: Tensor, sequence: Sequence) -> None:
+def _penalize(row: Tensor, sequence: SamplingState) -> None:
     """Repetition over prompt and output first, then frequency and presence over the output, in place."""
     params = sequence.sampling
     if params.repetition_penalty != 1.0:
@@ -101,17 +104,17 @@ def _penalize(row: Tensor, sequence: Sequence) -> None:
         row[ids] -= params.frequency_penalty * counts + params.presence_penalty
 
 
-def _tensors(values: dict[int, float] | dict[int, int], device: torch.device) -> tuple[Tensor, Tensor]:
+def _tensors(values: Mapping[int, float], device: torch.device) -> tuple[Tensor, Tensor]:
     """Keys and values of a mapping by token id."""
     ids = torch.tensor(list(values.keys()), device=device)
     return ids, torch.tensor(list(values.values()), dtype=torch.float32, device=device)
 
 
-def _is_greedy(sequence: Sequence) -> bool:
+def _is_greedy(sequence: SamplingState) -> bool:
     return sequence.sampling.temperature < GREEDY_BELOW
 
 
-def _greedy(logits: Tensor, sequences: list[Sequence]) -> list[int]:
+def _greedy(logits: Tensor, sequences: SequenceOf[SamplingState]) -> list[int]:
     """The best token of each greedy row; anything for the others."""
     rows = [row for row, sequence in enumerate(sequences) if _is_greedy(sequence)]
     if len(rows) == len(sequences):
@@ -128,7 +131,7 @@ def _best(logits: Tensor) -> list[int]:
     return best
 
 
-def _draw(row: Tensor, sequence: Sequence) -> int:
+def _draw(row: Tensor, sequence: SamplingState) -> int:
     """A token of ``row [vocab_size]`` by the sequence's own uniform number."""
     row = row / sequence.sampling.temperature
     ids = survivors(row, sequence.sampling)
@@ -141,7 +144,9 @@ def _draw(row: Tensor, sequence: Sequence) -> int:
     return index if ids is None else int(ids[index])
 
 
-def _logprobs(logits: Tensor, chosen: list[int], sequences: list[Sequence]) -> dict[int, TokenLogprob]:
+def _logprobs(
+    logits: Tensor, chosen: list[int], sequences: SequenceOf[SamplingState]
+) -> dict[int, TokenLogprob]:
     """Log-probabilities by row, for the rows that want them."""
     found = {}
     for row, (token_id, sequence) in enumerate(zip(chosen, sequences, strict=True)):

@@ -1,8 +1,9 @@
 """Which sequences compute how many tokens in the next step.
 
 One rule: a sequence has tokens, of which some are computed; a step has a budget of tokens. What runs is
-served first, then what waits. Decoding (1 token), a chunk of a prefill, what the prefix cache left over and
-the recomputation after a preemption are all ``num_scheduled_tokens`` of a sequence.
+served first, then what waits. Decoding (1 token), a chunk of a prefill, what the prefix cache left over, the
+recomputation after a preemption and the verification of a draft are all ``num_scheduled_tokens`` of a
+sequence.
 
 One order decides everything else: who is served first is preempted last, and returns to its place.
 """
@@ -21,6 +22,7 @@ from reference_server.engine.step_plan import ScheduledSequence, StepPlan
 
 if TYPE_CHECKING:
     from reference_server.engine.block_manager import BlockManager
+    from reference_server.engine.drafting import Drafting
     from reference_server.engine.sequence import Sequence
 
 MAX_PREEMPTIONS = 3
@@ -58,6 +60,11 @@ class SchedulerConfig:
 class Scheduler:
     """Continuous batching over a pool of blocks.
 
+    Args:
+        config: Limits.
+        blocks: The pool.
+        drafting: Adds drafts of tokens to steps; None for none.
+
     Attributes:
         running: Sequences with blocks, in order.
         waiting: The others, in order.
@@ -66,7 +73,9 @@ class Scheduler:
         num_prefix_hits: Counter: of these, the tokens found.
     """
 
-    def __init__(self, config: SchedulerConfig, blocks: BlockManager) -> None:
+    def __init__(
+        self, config: SchedulerConfig, blocks: BlockManager, drafting: Drafting | None = None
+    ) -> None:
         self.config = config
         self.blocks = blocks
         self.running: list[Sequence] = []
@@ -76,6 +85,7 @@ class Scheduler:
         self.num_prefix_hits = 0
         self._chunk_limit = ChunkLimit(config.max_num_batched_tokens)
         self._numbers = itertools.count()
+        self._drafting = drafting
 
     @property
     def has_work(self) -> bool:
@@ -99,13 +109,27 @@ class Scheduler:
         self._schedule_running(plan)
         if not plan.preempted:
             self._admit_waiting(plan)
+        if self._drafting is not None:
+            self._drafting.extend(plan, self.blocks, self._blocks_kept_from_drafts())
         return plan.scheduled()
+
+    def advance(self, sequence: Sequence, num_tokens: int) -> None:
+        """Count tokens whose keys and values a step has computed and that are the sequence's own.
+
+        Drafted ones, which may have filled a block, are known to be its own only now.
+        """
+        sequence.num_computed_tokens += num_tokens
+        self.blocks.publish(sequence, sequence.num_computed_tokens)
 
     def observe(self, scheduled: list[ScheduledSequence], duration_ns: int) -> None:
         """Take note of how long a step took, before its tokens count as computed."""
-        num_tokens = sum(item.num_scheduled_tokens for item in scheduled)
         num_decodes = sum(item.is_decode for item in scheduled)
-        self._chunk_limit.observe(num_decodes, num_tokens - num_decodes, duration_ns)
+        num_prefill_tokens = sum(item.num_scheduled_tokens for item in scheduled if not item.is_decode)
+        self._chunk_limit.observe(num_decodes, num_prefill_tokens, duration_ns)
+
+    def _blocks_kept_from_drafts(self) -> int:
+        """All, while anybody waits: it may be for blocks."""
+        return self.blocks.num_blocks if self.waiting else self.config.watermark_blocks
 
     def _schedule_running(self, plan: StepPlan) -> None:
         """Decodes first, so that none waits for an older one's long prefill; then chunks."""

@@ -62,6 +62,14 @@ CASES: dict[str, dict[str, Any]] = {
     "preempted": {"block_size": 4, "num_gpu_blocks_override": 64},
     "odd blocks": {"block_size": 5},
     "few at once": {"max_num_seqs": 3},
+    "drafts": {
+        "speculative_config": {
+            "method": "ngram",
+            "num_speculative_tokens": 3,
+            "prompt_lookup_min": 1,
+            "prompt_lookup_max": 2,
+        }
+    },
 }
 
 

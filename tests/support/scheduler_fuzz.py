@@ -2,6 +2,7 @@
 
 The pool remembers in each slot which tokens, after which, under which salt, were computed there. A step
 writes all its slots first; then each of its sequences must find in its blocks what it would have computed.
+Drafts of random tokens are right as often as chance has it.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ import random
 from typing import TYPE_CHECKING
 
 from reference_server.engine.block_manager import BlockManager
+from reference_server.engine.drafting import Drafting
 from reference_server.engine.request import EngineRequest, SamplingParams
 from reference_server.engine.scheduler import MAX_PREEMPTIONS, Scheduler, SchedulerConfig
 from reference_server.engine.sequence import Sequence
+from reference_server.speculative import Proposer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reference_server.engine.step_plan import ScheduledSequence
 
 MAX_LIVE = 30
@@ -42,7 +47,7 @@ class PretendedPool:
         self._digests.pop(sequence, None)
 
     def _write(self, item: ScheduledSequence) -> list[tuple[int, int]]:
-        sequence, digests = item.sequence, self._digests_of(item.sequence)
+        sequence, digests = item.sequence, self._digests_after(item)
         first = sequence.num_computed_tokens
         places = []
         for position in range(first, first + item.num_scheduled_tokens):
@@ -52,12 +57,20 @@ class PretendedPool:
         return places
 
     def _read(self, item: ScheduledSequence) -> None:
-        digests = self._digests_of(item.sequence)
+        digests = self._digests_after(item)
         end = item.sequence.num_computed_tokens + item.num_scheduled_tokens
         for index, start in enumerate(range(0, end, self._block_size)):
             stop = min(start + self._block_size, end)
             found = self._slots[item.sequence.block_table[index]][: stop - start]
             assert found == digests[start:stop], f"{item.sequence} reads what is not its own"
+
+    def _digests_after(self, item: ScheduledSequence) -> list[int]:
+        digests = self._digests_of(item.sequence)
+        if item.draft:
+            digests = list(digests)
+            for token_id in item.draft:
+                digests.append(hash((digests[-1], token_id)))
+        return digests
 
     def _digests_of(self, sequence: Sequence) -> list[int]:
         digests = self._digests.setdefault(sequence, [])
@@ -66,11 +79,34 @@ class PretendedPool:
         return digests
 
 
-class Fuzz:
-    """A random scheduler under random traffic: shared beginnings, salts, priorities, aborts, resets."""
+class RandomProposer(Proposer):
+    """Guesses by chance, sometimes nothing."""
 
     def __init__(self, seed: int) -> None:
+        self._rng = random.Random(seed)
+
+    def propose(self, limits: Mapping[Sequence, int]) -> dict[Sequence, list[int]]:
+        """See :class:`~reference_server.speculative.Proposer`."""
+        rng = self._rng
+        return {
+            sequence: [rng.randrange(2) for _ in range(rng.randint(0, limit))]
+            for sequence, limit in limits.items()
+            if rng.random() < 0.8
+        }
+
+
+class Fuzz:
+    """A random scheduler under random traffic: shared beginnings, salts, priorities, aborts, resets.
+
+    Args:
+        seed: Of everything.
+        max_draft: Tokens of a draft at most; 0 for none.
+    """
+
+    def __init__(self, seed: int, max_draft: int = 0) -> None:
         self.rng = random.Random(seed)
+        self.num_accepted = 0
+        self._seed, self._max_draft = seed, max_draft
         self.scheduler = self._scheduler()
         self.num_finished = 0
         self._pool = PretendedPool(self.scheduler)
@@ -112,12 +148,26 @@ class Fuzz:
 
     def _advance(self, item: ScheduledSequence) -> None:
         sequence, samples = item.sequence, item.samples
-        sequence.num_computed_tokens += item.num_scheduled_tokens
-        if samples:
-            sequence.append(self.rng.randrange(2))
-            if sequence.num_output_tokens >= sequence.sampling.max_tokens:
-                self.num_finished += 1
-                self._remove(sequence)
+        sequence.num_computed_tokens += item.num_own_tokens
+        if not samples:
+            return
+        num_accepted = self._append(item)
+        if item.draft:
+            self.num_accepted += num_accepted
+            self.scheduler.advance(sequence, num_accepted)
+        assert sequence.num_output_tokens <= sequence.sampling.max_tokens, "a draft goes too far"
+        if sequence.num_output_tokens == sequence.sampling.max_tokens:
+            self.num_finished += 1
+            self._remove(sequence)
+
+    def _append(self, item: ScheduledSequence) -> int:
+        """Tokens by chance, as long as they are what was drafted, and one more; how many were drafted."""
+        for number, guess in enumerate((*item.draft, None)):
+            token_id = self.rng.randrange(2)
+            item.sequence.append(token_id)
+            if token_id != guess:
+                return number
+        raise AssertionError("None is no token")
 
     def _check(self, scheduled: list[ScheduledSequence]) -> None:
         """A step keeps its budget and computes only tokens that have blocks."""
@@ -127,7 +177,8 @@ class Fuzz:
         assert sum(counts) - excess <= config.max_num_batched_tokens
         for item in scheduled:
             sequence, end = item.sequence, item.sequence.num_computed_tokens + item.num_scheduled_tokens
-            assert end <= sequence.num_tokens
+            assert end <= sequence.num_tokens + len(item.draft) <= config.max_model_len
+            assert not item.draft or item.is_decode
             assert end <= len(sequence.block_table) * self.scheduler.blocks.block_size
             assert sequence.num_cached_tokens < sequence.num_prompt_tokens, "the last token is computed"
             assert sequence.num_preemptions <= MAX_PREEMPTIONS
@@ -151,7 +202,12 @@ class Fuzz:
             watermark_blocks=rng.randint(0, 3),
         )
         caching = rng.random() < 0.8
-        return Scheduler(config, BlockManager(num_blocks, block_size, enable_prefix_caching=caching))
+        drafting = None
+        if self._max_draft:
+            drafting = Drafting(RandomProposer(self._seed), self._max_draft, config.max_model_len)
+        return Scheduler(
+            config, BlockManager(num_blocks, block_size, enable_prefix_caching=caching), drafting
+        )
 
     def _sequence(self, number: int) -> Sequence:
         """One that fits the pool when it is alone. Three prompts in four share their beginning."""

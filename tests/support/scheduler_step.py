@@ -20,7 +20,7 @@ def step(scheduler: Scheduler, *, token_ns: int | None = None) -> dict[str, int]
         scheduler.observe(scheduled, sum(item.num_scheduled_tokens for item in scheduled) * token_ns)
     for item in scheduled:
         samples = item.samples
-        item.sequence.num_computed_tokens += item.num_scheduled_tokens
+        item.sequence.num_computed_tokens += item.num_own_tokens
         if samples:
             item.sequence.append(1)
     scheduler.check_invariants()

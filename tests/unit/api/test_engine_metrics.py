@@ -18,10 +18,10 @@ INFO = EngineInfo(
 
 
 def values(stats: EngineStats, info: EngineInfo = INFO) -> dict[str, float]:
-    """By name, and by source where there is one."""
+    """By name, and by source or position where there is one."""
     families = [*collect_engine({"model_name": "m"}, info, stats), *collect_llamacpp(stats)]
     return {
-        sample.name + sample.labels.get("source", ""): sample.value
+        sample.name + sample.labels.get("source", sample.labels.get("position", "")): sample.value
         for family in families
         for sample in family.samples
     }
@@ -47,3 +47,21 @@ def test_a_hit_of_a_prompt_that_is_still_computed_takes_nothing_from_a_counter()
 def test_cached_blocks_that_nobody_owns_are_free() -> None:
     found = values(EngineStats(num_blocks=8, num_free_blocks=6))
     assert found["vllm:kv_cache_usage_perc"] == found["vllm:gpu_cache_usage_perc"] == 0.25
+
+
+def test_drafts_under_the_names_of_vllm() -> None:
+    found = values(EngineStats(num_drafts=10, num_draft_tokens=35, num_accepted_per_pos=(7, 4, 1, 0)))
+    speculation = {name: value for name, value in found.items() if "spec_decode" in name}
+    assert speculation == {
+        "vllm:spec_decode_num_drafts_total": 10,
+        "vllm:spec_decode_num_draft_tokens_total": 35,
+        "vllm:spec_decode_num_accepted_tokens_total": 12,
+        "vllm:spec_decode_num_accepted_tokens_per_pos_total0": 7,
+        "vllm:spec_decode_num_accepted_tokens_per_pos_total1": 4,
+        "vllm:spec_decode_num_accepted_tokens_per_pos_total2": 1,
+        "vllm:spec_decode_num_accepted_tokens_per_pos_total3": 0,
+    }
+
+
+def test_without_speculative_decoding_there_is_nothing_about_drafts() -> None:
+    assert not [name for name in values(EngineStats()) if "spec_decode" in name]

@@ -72,6 +72,8 @@ def test_what_a_step_needs_grows_with_its_tokens_and_sequences() -> None:
     assert plain == 2 * 512 * (256 + 256 + 576) * 2 + 64 * 512 * 64
     assert activation_bytes(config(max_num_batched_tokens=1024), CONFIG, torch.bfloat16) > plain
     assert activation_bytes(config(max_num_seqs=128), CONFIG, torch.bfloat16) > plain
+    drafts = config(speculative_config={"method": "ngram", "num_speculative_tokens": 3})
+    assert activation_bytes(drafts, CONFIG, torch.bfloat16) == plain + 3 * 64 * 512 * 64
 
 
 @pytest.mark.parametrize(

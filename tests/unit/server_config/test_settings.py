@@ -83,7 +83,7 @@ def test_an_unknown_setting_is_told_in_the_spelling_of_its_place(file: Path) -> 
     assert fault(flags={"prot": "1"}) == "--prot is no setting; did you mean --port?"
 
 
-@pytest.mark.parametrize("name", ["enable_lora", "speculative_config", "tensor_parallel_size"])
+@pytest.mark.parametrize("name", ["enable_lora", "kv_cache_dtype", "tensor_parallel_size"])
 def test_what_is_not_built_is_refused_by_name(file: Path, name: str) -> None:
     file.write_text(f"{name}: 1\n")
     assert fault(file=file) == f"{name} in {file} is not built yet: {NOT_BUILT[name]}; leave it out"

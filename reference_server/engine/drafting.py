@@ -1,0 +1,53 @@
+"""What is left of a step's budget and blocks goes to drafted tokens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reference_server.engine.block_manager import BlockManager
+    from reference_server.engine.sequence import Sequence
+    from reference_server.engine.step_plan import StepPlan
+    from reference_server.speculative import Proposer
+
+
+class Drafting:
+    """Lets sequences that decode compute drafted tokens as well.
+
+    Drafts come last: they delay nobody's own tokens, take no block that anybody waits for, preempt nobody.
+
+    Args:
+        proposer: Guesses.
+        max_tokens: Of a draft.
+        max_model_len: Tokens of a sequence.
+    """
+
+    def __init__(self, proposer: Proposer, max_tokens: int, max_model_len: int) -> None:
+        self._proposer, self._max_tokens, self._max_model_len = proposer, max_tokens, max_model_len
+
+    def extend(self, plan: StepPlan, blocks: BlockManager, keep_free: int) -> None:
+        """Add drafts to a plan that is otherwise complete.
+
+        Args:
+            plan: Of the step.
+            blocks: For the drafts' keys and values.
+            keep_free: Blocks that are left for sequences that grow.
+        """
+        if plan.budget == 0:
+            return
+        decoding = [sequence for sequence in plan.counts if sequence.num_uncomputed_tokens == 1]
+        limits = {sequence: limit for sequence in decoding if (limit := self._limit(sequence)) > 0}
+        if not limits:
+            return
+        for sequence, draft in self._proposer.propose(limits).items():
+            count = min(len(draft), plan.budget)
+            while count and not blocks.can_grow(sequence, sequence.num_tokens + count, keep_free=keep_free):
+                count -= 1
+            if count:
+                blocks.grow(sequence, sequence.num_tokens + count)
+                plan.add_draft(sequence, draft[:count])
+
+    def _limit(self, sequence: Sequence) -> int:
+        """How many tokens it could use, if all of them were right: one more comes of verifying them."""
+        longest = min(sequence.max_num_tokens, self._max_model_len)
+        return min(self._max_tokens, longest - sequence.num_tokens - 1)

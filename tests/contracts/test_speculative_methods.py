@@ -1,0 +1,52 @@
+"""What every method of speculative decoding must do, however it guesses."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from reference_server import speculative
+from reference_server.engine.request import EngineRequest, SamplingParams
+from reference_server.engine.sequence import Sequence
+from reference_server.extensions import extension_names
+from reference_server.speculative import SpeculativeConfigError, speculative_config
+
+NAMES = extension_names(speculative)
+VOCAB_SIZE = 12
+
+
+def sequence(request_id: str, prompt: list[int]) -> Sequence:
+    sampling = SamplingParams(max_tokens=200, seed=0)
+    return Sequence(EngineRequest(request_id=request_id, prompt_token_ids=prompt, sampling=sampling))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_drafts_keep_to_their_limits_and_to_known_tokens(name: str) -> None:
+    """For sequences that grow by any number of tokens, come and go, and are not always asked for."""
+    rng = random.Random(0)
+    proposer = speculative_config({"method": name, "num_speculative_tokens": 4}).make_proposer()
+    live = [sequence(str(n), [rng.randrange(VOCAB_SIZE) for _ in range(1 + 9 * n)]) for n in range(5)]
+    num_drafted = 0
+    for number in range(200):
+        limits = {s: rng.randint(1, 4) for s in live if rng.random() < 0.8}
+        drafts = proposer.propose(limits)
+        assert set(drafts) <= set(limits)
+        for drafted, draft in drafts.items():
+            assert len(draft) <= limits[drafted]
+            assert all(0 <= token_id < VOCAB_SIZE for token_id in draft)
+            num_drafted += len(draft)
+        for drafted in live:
+            for _ in range(rng.randint(1, 5)):
+                drafted.append(drafted.num_tokens % 7)
+        if number % 50 == 49:
+            live[rng.randrange(5)] = sequence(f"new {number}", [1, 2, 3])
+    assert num_drafted > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_method_describes_itself_and_refuses_what_it_does_not_know(name: str) -> None:
+    settings = {"method": name, "num_speculative_tokens": 4}
+    assert speculative_config(settings).describe().startswith(f"{name}, 4 tokens")
+    with pytest.raises(SpeculativeConfigError, match=f"method {name} has no key 'colour'"):
+        speculative_config(settings | {"colour": "red"})
