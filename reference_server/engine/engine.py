@@ -70,9 +70,7 @@ class Engine:
             _make_drafting(loaded),
         )
         self._computing = _make_computing(loaded, self._scheduler.blocks)
-        self._draft_counts = DraftCounts(
-            loaded.speculation.num_speculative_tokens if loaded.speculation else 0
-        )
+        self._draft_counts = DraftCounts(loaded.info.num_speculative_tokens)
         self._sequences: dict[str, Sequence] = {}
         self._counters = dict.fromkeys(
             ("num_steps", "prompt_tokens", "prompt_tokens_cached", "generation_tokens"), 0

@@ -91,6 +91,7 @@ def assemble_model(config: EngineConfig, checkpoint: Checkpoint) -> LoadedModel:
         enable_prefix_caching=config.enable_prefix_caching,
         scheduling_policy=config.scheduling_policy,
         speculation=None if speculation is None else speculation.describe(),
+        num_speculative_tokens=0 if speculation is None else speculation.num_speculative_tokens,
         notes=(*device_notes(config, device, dtype), *notes),
     )
     runner = make_runner(

@@ -68,7 +68,11 @@ class LoopClient(EngineClient):
         self._ready = asyncio.get_running_loop().create_future()
         await self._launch()
         info = await self._ready
-        self._stats = EngineStats(num_blocks=info.num_blocks, num_free_blocks=info.num_blocks)
+        self._stats = EngineStats(
+            num_blocks=info.num_blocks,
+            num_free_blocks=info.num_blocks,
+            num_accepted_per_pos=(0,) * info.num_speculative_tokens,
+        )
         return info
 
     async def generate(self, request: EngineRequest) -> AsyncIterator[EngineOutput]:

@@ -165,6 +165,7 @@ class EngineInfo(msgspec.Struct, frozen=True, kw_only=True):
         enable_prefix_caching: Whether prompts that begin alike compute their beginning once.
         scheduling_policy: ``fcfs`` or ``priority``.
         speculation: How tokens are drafted, in words; None if they are not.
+        num_speculative_tokens: Tokens of a draft at most.
         notes: Things to tell the user once, such as options that don't apply on this device.
     """
 
@@ -180,4 +181,5 @@ class EngineInfo(msgspec.Struct, frozen=True, kw_only=True):
     enable_prefix_caching: bool = True
     scheduling_policy: str = "fcfs"
     speculation: str | None = None
+    num_speculative_tokens: int = 0
     notes: tuple[str, ...] = ()
