@@ -1,20 +1,23 @@
 """What guessed tokens gain, and what they cost where they are wrong.
 
-    python benchmarks/speculation.py [--model PATH] [--clock cpu] [--batch 1] [--rounds 3]
+    python benchmarks/speculation.py [--model PATH] [--clock cpu] [--batch 1 8] [--quick] [--json FILE]
 
-The engine by itself on one thread, no HTTP, greedy, with an engine that decodes token by token and one that
-looks up n-grams, in turn. What SmolLM2-135M makes of the prompts: it rewrites the text, answers the question,
-counts where it should repeat a list (two tokens that repeat, and never what followed), and falls into a loop
-after random tokens.
+The engine by itself on one thread, no HTTP, greedy: one that decodes token by token, one that verifies drafts
+wherever an n-gram repeats, and one that verifies as much as pays, in turn. What SmolLM2-135M makes of the
+prompts: it rewrites the text, answers the question, counts where it should repeat a list (two tokens that
+repeat, and never what followed), and falls into a loop after random tokens.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import random
 import statistics
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from reference_server.engine.threads import prepare_threads
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from reference_server.engine.engine import Engine
 
     Clock = Callable[[], int]
+    Cell = dict[str, dict[str, float]]
 
 NUM_TOKENS = 72
 CLOCKS = {"wall": time.monotonic_ns, "cpu": time.thread_time_ns}
@@ -45,14 +49,15 @@ TEXTS = {
 }
 
 
-def load(model: str, *, speculate: bool) -> Engine:
+ENGINES = {"plain": None, "always": CONFIG | {"adaptive": False}, "adaptive": CONFIG}
+
+
+def load(model: str, speculative_config: dict[str, Any] | None) -> Engine:
     """An engine as the server would load it."""
     from reference_server.engine.config import EngineConfig
     from reference_server.engine.engine import load_engine
 
-    config = EngineConfig(
-        model=model, device="cpu", cpu_threads=1, speculative_config=CONFIG if speculate else None
-    )
+    config = EngineConfig(model=model, device="cpu", cpu_threads=1, speculative_config=speculative_config)
     return load_engine(config)
 
 
@@ -82,23 +87,50 @@ def generate(engine: Engine, prompt: list[int], batch: int, clock: Clock) -> flo
     return (engine.stats.generation_tokens - before) * 1e9 / (clock() - begin_ns)
 
 
-def measure(model: str, clock: Clock, batch: int, num_rounds: int) -> None:
-    """Print a line for each text."""
-    plain, drafting = load(model, speculate=False), load(model, speculate=True)
-    for name, prompt in prompts(model, plain.info.vocab_size).items():
-        without, with_drafts = [], []
-        before = drafting.stats
-        for _ in range(num_rounds):
-            without.append(generate(plain, prompt, batch, clock))
-            with_drafts.append(generate(drafting, prompt, batch, clock))
-        num_drafts = drafting.stats.num_drafts - before.num_drafts
-        num_drafted = drafting.stats.num_draft_tokens - before.num_draft_tokens
-        accepted = sum(drafting.stats.num_accepted_per_pos) - sum(before.num_accepted_per_pos)
-        left, right = statistics.median(without), statistics.median(with_drafts)
-        print(
-            f"{name:<8} x {batch}: {left:6.1f} tokens/s, {right:6.1f} with drafts, ratio {right / left:.2f}; "
-            f"{num_drafts} drafts, {accepted / max(1, num_drafted):.0%} of {num_drafted} tokens accepted"
-        )
+def compared(engines: dict[str, Engine], prompt: list[int], batch: int, clock: Clock, rounds: int) -> Cell:
+    """Medians of tokens per second, and what became of the drafts."""
+    before = {name: engine.stats for name, engine in engines.items()}
+    speeds: dict[str, list[float]] = {name: [] for name in engines}
+    for _ in range(rounds):
+        for name, engine in engines.items():
+            speeds[name].append(generate(engine, prompt, batch, clock))
+    medians = {name: statistics.median(each) for name, each in speeds.items()}
+    cell: Cell = {}
+    for name, engine in engines.items():
+        drafted = engine.stats.num_draft_tokens - before[name].num_draft_tokens
+        accepted = sum(engine.stats.num_accepted_per_pos) - sum(before[name].num_accepted_per_pos)
+        cell[name] = {
+            "tokens_per_s": medians[name],
+            "ratio": statistics.median(a / b for a, b in zip(speeds[name], speeds["plain"], strict=True)),
+            "draft_tokens": drafted,
+            "acceptance_rate": accepted / drafted if drafted else 0.0,
+        }
+    return cell
+
+
+def measure(model: str, clock: Clock, batches: list[int], rounds: int) -> list[dict[str, Any]]:
+    """Print a line for each text and number of sequences; the figures."""
+    engines = {name: load(model, config) for name, config in ENGINES.items()}
+    texts = prompts(model, engines["plain"].info.vocab_size)
+    for engine in engines.values():
+        generate(engine, texts["chat"], 1, clock)
+    cells = []
+    for batch in batches:
+        for text, prompt in texts.items():
+            cell = compared(engines, prompt, batch, clock, rounds)
+            cells.append({"text": text, "batch": batch, **cell})
+            print(f"{text:<8} x {batch}: {', '.join(map(_words, cell, cell.values()))}", flush=True)
+    return cells
+
+
+def _words(name: str, figures: dict[str, float]) -> str:
+    speed = f"{name} {figures['tokens_per_s']:.1f} tokens/s"
+    if name == "plain":
+        return speed
+    return (
+        f"{speed} (ratio {figures['ratio']:.2f}; {figures['acceptance_rate']:.0%} of "
+        f"{figures['draft_tokens']:.0f} drafted accepted)"
+    )
 
 
 def main() -> int:
@@ -106,13 +138,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--model", default="smollm2-135m")
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
-    parser.add_argument("--batch", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 8], help="sequences at once")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="one round")
+    parser.add_argument("--json", type=Path, help="write the figures there")
     args = parser.parse_args()
     prepare_threads()
     from reference_server.model_store import resolve
 
-    measure(str(resolve(args.model)), CLOCKS[args.clock], args.batch, args.rounds)
+    print(f"load average {os.getloadavg()[0]:.2f}")
+    rounds = 1 if args.quick else args.rounds
+    cells = measure(str(resolve(args.model)), CLOCKS[args.clock], args.batch, rounds)
+    if args.json:
+        args.json.write_text(json.dumps(cells, indent=1) + "\n")
     return 0
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence as SequenceOf
+
     from reference_server.engine.block_manager import BlockManager
+    from reference_server.engine.draft_lengths import DraftLengths
     from reference_server.engine.sequence import Sequence
     from reference_server.engine.step_plan import StepPlan
     from reference_server.speculative import Proposer
@@ -18,12 +21,16 @@ class Drafting:
 
     Args:
         proposer: Guesses.
+        lengths: How much of a guess is worth its cost.
         max_tokens: Of a draft.
         max_model_len: Tokens of a sequence.
     """
 
-    def __init__(self, proposer: Proposer, max_tokens: int, max_model_len: int) -> None:
-        self._proposer, self._max_tokens, self._max_model_len = proposer, max_tokens, max_model_len
+    def __init__(
+        self, proposer: Proposer, lengths: DraftLengths, max_tokens: int, max_model_len: int
+    ) -> None:
+        self._proposer, self._lengths = proposer, lengths
+        self._max_tokens, self._max_model_len = max_tokens, max_model_len
 
     def extend(self, plan: StepPlan, blocks: BlockManager, keep_free: int) -> None:
         """Add drafts to a plan that is otherwise complete.
@@ -39,13 +46,22 @@ class Drafting:
         limits = {sequence: limit for sequence in decoding if (limit := self._limit(sequence)) > 0}
         if not limits:
             return
-        for sequence, draft in self._proposer.propose(limits).items():
-            count = min(len(draft), plan.budget)
+        drafts = self._proposer.propose(limits)
+        for sequence, length in self._lengths.choose(plan.num_tokens, len(decoding), drafts).items():
+            count = min(length, plan.budget)
             while count and not blocks.can_grow(sequence, sequence.num_tokens + count, keep_free=keep_free):
                 count -= 1
             if count:
                 blocks.grow(sequence, sequence.num_tokens + count)
-                plan.add_draft(sequence, draft[:count])
+                plan.add_draft(sequence, drafts[sequence][:count])
+
+    def judge(self, sequence: Sequence, tokens: SequenceOf[int]) -> None:
+        """Take note of the tokens that a step gave a sequence, whether or not it had a draft."""
+        self._lengths.judge(sequence, tokens)
+
+    def observe(self, num_tokens: int, duration_ns: int) -> None:
+        """Take note of how many tokens a step computed, drafts among them, and how long it took."""
+        self._lengths.observe(num_tokens, duration_ns)
 
     def _limit(self, sequence: Sequence) -> int:
         """How many tokens it could use, if all of them were right: one more comes of verifying them."""

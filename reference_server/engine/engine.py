@@ -13,6 +13,7 @@ from reference_server.engine.block_manager import BlockManager
 from reference_server.engine.computing import Computing, StepByStep
 from reference_server.engine.device_sampler import DeviceSampler
 from reference_server.engine.draft_counts import DraftCounts
+from reference_server.engine.draft_lengths import DraftsThatPay, WholeDrafts
 from reference_server.engine.drafting import Drafting
 from reference_server.engine.errors import InvalidRequestError, RequestTooLargeError
 from reference_server.engine.graph_runner import GraphRunner
@@ -168,6 +169,7 @@ class Engine:
             if finish_reason is not None:
                 break
         self._counters["generation_tokens"] += len(appended)
+        self._scheduler.judge(sequence, [token.token_id for token in appended])
         if draft:
             self._note_draft(sequence, draft, appended)
         if finish_reason is not None:
@@ -228,6 +230,7 @@ def _make_drafting(loaded: LoadedModel) -> Drafting | None:
         return None
     return Drafting(
         loaded.speculation.make_proposer(),
+        DraftsThatPay() if loaded.speculation.adaptive else WholeDrafts(),
         loaded.speculation.num_speculative_tokens,
         loaded.info.max_model_len,
     )

@@ -21,6 +21,8 @@ from reference_server.engine.chunk_limit import ChunkLimit
 from reference_server.engine.step_plan import ScheduledSequence, StepPlan
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence as SequenceOf
+
     from reference_server.engine.block_manager import BlockManager
     from reference_server.engine.drafting import Drafting
     from reference_server.engine.sequence import Sequence
@@ -126,6 +128,13 @@ class Scheduler:
         num_decodes = sum(item.is_decode for item in scheduled)
         num_prefill_tokens = sum(item.num_scheduled_tokens for item in scheduled if not item.is_decode)
         self._chunk_limit.observe(num_decodes, num_prefill_tokens, duration_ns)
+        if self._drafting is not None:
+            self._drafting.observe(sum(item.num_scheduled_tokens for item in scheduled), duration_ns)
+
+    def judge(self, sequence: Sequence, tokens: SequenceOf[int]) -> None:
+        """Take note of the tokens that a step gave a sequence."""
+        if self._drafting is not None:
+            self._drafting.judge(sequence, tokens)
 
     def _blocks_kept_from_drafts(self) -> int:
         """All, while anybody waits: it may be for blocks."""

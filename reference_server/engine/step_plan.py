@@ -59,6 +59,11 @@ class StepPlan:
         self.num_admitted = 0
         self.preempted: set[Sequence] = set()
 
+    @property
+    def num_tokens(self) -> int:
+        """Tokens to compute, without drafts."""
+        return sum(self.counts.values())
+
     def add(self, sequence: Sequence, count: int) -> None:
         """Let the step compute ``count`` tokens. A whole prompt may exceed the budget."""
         self.counts[sequence] = count

@@ -51,23 +51,34 @@ class SpeculativeConfig(abc.ABC):
 
     Attributes:
         num_speculative_tokens: Tokens of a draft at most.
+        adaptive: Draft as many as pay, judged by how often guesses come true and how long steps take; else
+            always as many as may be.
 
     Raises:
         SpeculativeConfigError: A value is unfit.
     """
 
     num_speculative_tokens: int
+    adaptive: bool = True
 
     def __post_init__(self) -> None:
         check_count("num_speculative_tokens", self.num_speculative_tokens, MAX_SPECULATIVE_TOKENS)
+        if type(self.adaptive) is not bool:
+            raise SpeculativeConfigError(f"adaptive is {self.adaptive!r}; it must be true or false")
 
     @abc.abstractmethod
     def make_proposer(self) -> Proposer:
         """One for an engine."""
 
-    @abc.abstractmethod
     def describe(self) -> str:
         """The method and its settings in words, for the log."""
+        method = type(self).__module__.rpartition(".")[2]
+        length = "of these as many as pay" if self.adaptive else "whether or not they pay"
+        return f"{method}, {self.num_speculative_tokens} tokens at most, {length}, {self.describe_guess()}"
+
+    @abc.abstractmethod
+    def describe_guess(self) -> str:
+        """What it guesses by, in words."""
 
 
 def check_count(key: str, value: object, most: int) -> None:

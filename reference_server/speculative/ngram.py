@@ -53,12 +53,10 @@ class NgramConfig(SpeculativeConfig):
         """See :class:`~reference_server.speculative.SpeculativeConfig`."""
         return NgramProposer(*self.lengths)
 
-    def describe(self) -> str:
+    def describe_guess(self) -> str:
         """See :class:`~reference_server.speculative.SpeculativeConfig`."""
         shortest, longest = self.lengths
-        return (
-            f"ngram, {self.num_speculative_tokens} tokens at most, after {shortest} to {longest} that repeat"
-        )
+        return f"after {shortest} to {longest} that repeat"
 
 
 class NgramProposer(Proposer):

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
     from tests.e2e.conftest import ServerProcess
 
-CONFIG = {"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_min": 1, "prompt_lookup_max": 3}
+CONFIG = {
+    "method": "ngram",
+    "num_speculative_tokens": 3,
+    "prompt_lookup_min": 1,
+    "prompt_lookup_max": 3,
+    "adaptive": False,
+}
 GREEDY: dict[str, Any] = {"temperature": 0, "ignore_eos": True, "max_tokens": 60}
 SEEDED: dict[str, Any] = {"temperature": 0.7, "top_k": 8, "seed": 7, "ignore_eos": True, "max_tokens": 40}
 PROMPTS = ["the same the same the same", "abcabcabcabc", "x", "One, two, three, four. One, two,"]
@@ -118,6 +124,7 @@ def test_logprobs_stand_beside_every_token(drafting_server: ServerProcess, tiny_
 
 
 def test_the_server_says_how_it_drafts(drafting_server: ServerProcess, tiny_server: str) -> None:
-    assert "drafts    ngram, 3 tokens at most, after 1 to 3 that repeat" in drafting_server.log
+    words = "drafts    ngram, 3 tokens at most, whether or not they pay, after 1 to 3 that repeat"
+    assert words in drafting_server.log
     assert f"speculative_config={json.dumps(CONFIG)}" in drafting_server.log
     assert not [name for name in counters(tiny_server) if "spec_decode" in name]

@@ -68,6 +68,7 @@ CASES: dict[str, dict[str, Any]] = {
             "num_speculative_tokens": 3,
             "prompt_lookup_min": 1,
             "prompt_lookup_max": 2,
+            "adaptive": False,
         }
     },
 }

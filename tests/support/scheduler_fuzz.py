@@ -11,6 +11,7 @@ import random
 from typing import TYPE_CHECKING
 
 from reference_server.engine.block_manager import BlockManager
+from reference_server.engine.draft_lengths import WholeDrafts
 from reference_server.engine.drafting import Drafting
 from reference_server.engine.request import EngineRequest, SamplingParams
 from reference_server.engine.scheduler import MAX_PREEMPTIONS, Scheduler, SchedulerConfig
@@ -204,7 +205,8 @@ class Fuzz:
         caching = rng.random() < 0.8
         drafting = None
         if self._max_draft:
-            drafting = Drafting(RandomProposer(self._seed), self._max_draft, config.max_model_len)
+            proposer = RandomProposer(self._seed)
+            drafting = Drafting(proposer, WholeDrafts(), self._max_draft, config.max_model_len)
         return Scheduler(
             config, BlockManager(num_blocks, block_size, enable_prefix_caching=caching), drafting
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reference_server.engine.config import EngineConfig
+from reference_server.engine.draft_lengths import WholeDrafts
 from reference_server.engine.drafting import Drafting
 from reference_server.engine.engine import Engine, load_engine
 from reference_server.engine.request import EngineOutput, EngineRequest, SamplingParams
@@ -66,6 +67,7 @@ def make_engine() -> MakeEngine:
                 "num_speculative_tokens": num_drafted,
                 "prompt_lookup_min": 1,
                 "prompt_lookup_max": 3,
+                "adaptive": False,
             }
         return load_engine(EngineConfig(**(defaults | settings)))
 
@@ -80,7 +82,7 @@ def with_oracle() -> Callable[..., Engine]:
         engine: Engine, answers: dict[str, list[int]], *, error_rate: float = 0.0, num_drafted: int = 4
     ) -> Engine:
         oracle = Oracle(answers, error_rate)
-        engine._scheduler._drafting = Drafting(oracle, num_drafted, engine.info.max_model_len)
+        engine._scheduler._drafting = Drafting(oracle, WholeDrafts(), num_drafted, engine.info.max_model_len)
         return engine
 
     return change

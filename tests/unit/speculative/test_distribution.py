@@ -12,6 +12,7 @@ import torch
 from scipy.stats import chisquare
 
 from reference_server.engine.batch import make_batch
+from reference_server.engine.draft_lengths import WholeDrafts
 from reference_server.engine.drafting import Drafting
 from reference_server.engine.request import EngineOutput, EngineRequest
 from reference_server.engine.sampler import Sampler
@@ -127,7 +128,9 @@ def test_answers_of_an_engine_that_drafts(
     law = law_of_four(make_engine(), run, make_request)
     likeliest = max(law, key=lambda answer: law[answer])
     engine = make_engine(4)
-    engine._scheduler._drafting = Drafting(Likeliest(list(likeliest[1:3])), 2, engine.info.max_model_len)
+    engine._scheduler._drafting = Drafting(
+        Likeliest(list(likeliest[1:3])), WholeDrafts(), 2, engine.info.max_model_len
+    )
     answers: Counter[tuple[int, ...]] = Counter()
     requests = [
         make_request(str(seed), PROMPT, max_tokens=4, seed=seed, temperature=TEMPERATURE, top_k=TOP_K)

@@ -9,6 +9,7 @@ import pytest
 from support.scheduler_fuzz import Fuzz
 
 from reference_server.engine.block_manager import BlockManager
+from reference_server.engine.draft_lengths import WholeDrafts
 from reference_server.engine.drafting import Drafting
 from reference_server.engine.request import EngineRequest
 from reference_server.engine.scheduler import Scheduler, SchedulerConfig
@@ -35,7 +36,7 @@ def scheduler(*, num_blocks: int = 100, max_model_len: int = 200, **settings: An
     config = SchedulerConfig(
         **({"max_num_seqs": 8, "max_num_batched_tokens": 64, "max_model_len": max_model_len} | settings)
     )
-    drafting = Drafting(Nines(), NUM_DRAFTED, max_model_len)
+    drafting = Drafting(Nines(), WholeDrafts(), NUM_DRAFTED, max_model_len)
     return Scheduler(config, BlockManager(num_blocks, BLOCK_SIZE), drafting)
 
 
