@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final, Protocol
 from weakref import WeakKeyDictionary
-
-import numpy as np
 
 from reference_server.engine.agreement import Agreement, common_shares
 from reference_server.engine.step_times import StepTimes
@@ -94,9 +93,10 @@ class DraftsThatPay:
         self._times.observe(num_rows, duration_ns)
 
     def _num_that_pay(self, num_rows: int, num_decoding: int, chances: list[float]) -> int:
-        tokens = num_decoding + np.cumsum([0.0, *chances])
-        rates = tokens / self._times.predict(num_rows + np.arange(len(tokens)))
-        best = int(np.argmax(rates))
+        tokens = list(accumulate(chances, initial=float(num_decoding)))
+        times = self._times.predict(range(num_rows, num_rows + len(tokens)))
+        rates = [gained / taken for gained, taken in zip(tokens, times, strict=True)]
+        best = max(range(len(rates)), key=rates.__getitem__)
         wanted = _TO_GO_ON if self._drafted_last else _TO_START
-        self._drafted_last = bool(rates[best] > wanted * rates[0])
+        self._drafted_last = rates[best] > wanted * rates[0]
         return best if self._drafted_last else 0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import statistics
+from bisect import bisect_right
 from collections import deque
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Iterable
 
 _NUM_REMEMBERED = 5
 _NUM_SURE = 3
@@ -38,14 +38,15 @@ class StepTimes:
         self._times.setdefault(key, deque(maxlen=_NUM_REMEMBERED)).append(duration_ns)
         self._last_seen[key] = self._num_steps
 
-    def predict(self, num_rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def predict(self, num_rows: Iterable[int]) -> list[float]:
         """Times of steps of so many rows, ns, none shorter than one of fewer rows; ones, if none was seen."""
         self._forget()
         if not self._times:
-            return np.ones(len(num_rows))
+            return [1.0 for _ in num_rows]
         known = sorted(self._times)
-        times = np.maximum.accumulate([_typical(self._times[key]) for key in known])
-        return np.interp(num_rows, [0, *known], [0.0, *times])
+        times = list(accumulate((_typical(self._times[key]) for key in known), max))
+        xs, ys = [0, *known], [0.0, *times]
+        return [_on_the_lines(number, xs, ys) for number in num_rows]
 
     def _forget(self) -> None:
         for key in [key for key, seen in self._last_seen.items() if self._num_steps - seen > _MAX_AGE]:
@@ -61,3 +62,12 @@ def _rounded(num_rows: int) -> int:
 def _typical(times: deque[int]) -> float:
     """The median; of few the shortest, since a first time holds what happens once."""
     return min(times) if len(times) < _NUM_SURE else statistics.median(times)
+
+
+def _on_the_lines(x: int, xs: list[int], ys: list[float]) -> float:
+    """The height at x of the lines through points in order; beyond the last, its height."""
+    place = bisect_right(xs, x)
+    if place == len(xs):
+        return ys[-1]
+    share = (x - xs[place - 1]) / (xs[place] - xs[place - 1])
+    return ys[place - 1] + share * (ys[place] - ys[place - 1])

@@ -275,7 +275,8 @@ def test_without_a_draft_a_step_is_the_plain_one(make_engine: MakeEngine, make_r
 
 
 def test_the_engine_tells_what_it_drafts_by(make_engine: MakeEngine, plain: Engine) -> None:
-    assert make_engine(4).info.speculation == "ngram, 4 tokens at most, after 1 to 3 that repeat"
+    words = "ngram, 4 tokens at most, whether or not they pay, after 1 to 3 that repeat"
+    assert make_engine(4).info.speculation == words
     assert plain.info.speculation is None
     assert plain.stats.num_accepted_per_pos == ()
 
