@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from harness import wire
 from harness.comparison.objectives import relative_rules_from
+from harness.sla.contradictions import demand_consistent
 from harness.sla.errors import RuleError
 from harness.sla.grammar import parse_key, rules_from
 from harness.sla.preconditions import demand_judgeable
@@ -27,9 +28,10 @@ def objectives_of(scenario: Scenario, schedule: Schedule) -> tuple[Rule, ...]:
         schedule: Its own, or its outline.
 
     Raises:
-        RuleError: One can't be read, or has no values in such a run.
+        RuleError: One can't be read, or has no values in such a run, or contradicts another.
     """
     rules = rules_from(scenario.thresholds)
+    demand_consistent(rules)
     demand_judgeable(
         rules,
         loop=schedule.loop,
@@ -49,15 +51,18 @@ def faults_in(thresholds: Mapping[str, Sequence[str]]) -> Iterator[tuple[Key, st
             yield (key,), str(error)
             continue
         for index, condition in enumerate(conditions):
-            if (fault := _fault(key, condition)) is not None:
+            if (fault := _fault(key, condition, conditions[:index])) is not None:
                 yield (key, index), fault
 
 
-def _fault(key: str, condition: str) -> str | None:
+def _fault(key: str, condition: str, before: Sequence[str]) -> str | None:
     stated = {key: [condition]}
     try:
-        rules_from(stated)
+        rules = rules_from(stated)
         relative_rules_from(stated)
+        for other in before:
+            if _fault(key, other, ()) is None:
+                demand_consistent((*rules_from({key: [other]}), *rules))
     except RuleError as error:
         return str(error).removeprefix(f"thresholds: {key}: ")
     return None

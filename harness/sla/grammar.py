@@ -9,7 +9,7 @@ from harness import metrics
 from harness.rates import SHARE, UNITS
 from harness.series import BASES, RESPONSE
 from harness.sla.errors import RuleError
-from harness.sla.quantity import parse_quantity
+from harness.sla.quantity import parse_quantity, write_number
 from harness.sla.rule import Operator, Rule, Statistic
 from scenarios.suggestions import did_you_mean
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 BASELINE: Final = "baseline"
 _CONDITION: Final = re.compile(r"(?P<statistic>[^<>=]*?)\s*(?P<operator>[<>=!]+)\s*(?P<limit>[^<>=!]+)")
 _BASIS: Final = re.compile(r"(?P<name>\w+)\s*\(\s*(?P<basis>\w+)\s*\)")
-_PERCENTILE: Final = re.compile(r"p\(?(\d+(?:\.\d+)?)\)?", re.IGNORECASE)
+_PERCENTILE: Final = re.compile(r"p(?:(\d+(?:\.\d+)?)|\((\d+(?:\.\d+)?)\))", re.IGNORECASE | re.ASCII)
+_LONGEST: Final = 100
+"""Characters of a condition: the longest that says something has some 30."""
 _STATISTICS: Final = ("mean", "min", "max")
 _OTHER_WORDS: Final = {
     "avg": "mean",
@@ -108,9 +110,9 @@ def _split_basis(key: str) -> tuple[str, str | None]:
 
 
 def _rule(metric: str, basis: str | None, condition: str) -> Rule:
-    match = _CONDITION.fullmatch(condition.strip())
+    match = None if len(condition) > _LONGEST else _CONDITION.fullmatch(condition.strip())
     if not match:
-        raise RuleError(f"'{condition}' is no condition; write {_example(metric)}")
+        raise RuleError(f"'{_short(condition)}' is no condition; write {_example(metric)}")
     operator = _operator(match["operator"])
     statistic = _statistic(match["statistic"], metric)
     unit = UNITS[metric] if metric in UNITS else metrics.metric(metric).unit
@@ -152,12 +154,18 @@ def parse_statistic(text: str) -> Statistic:
         raise RuleError(
             f"'{text}' is no value of a metric; {_meant(text, (*_STATISTICS, 'p50', 'p95', 'p99'))}"
         )
-    p = float(match[1])
+    p = float(match[1] or match[2])
     if p in (0, 100):
         raise RuleError(f"'{text}' is the {'max' if p else 'min'}imum; write {'max' if p else 'min'}")
     if p > 100:
         raise RuleError(f"'{text}': a percentile lies between 0 and 100; p99.9 has a point")
+    if float(write_number(p)) != p:
+        raise RuleError(f"'{text}' has more digits than any run can tell apart; write p{p:.4f}")
     return Statistic("percentile", p)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:20]}…{text[-20:]}"
 
 
 def _demand_possible(rule: Rule) -> None:

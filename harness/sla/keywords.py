@@ -9,7 +9,7 @@ from harness import metrics
 from harness.rates import SHARE, UNITS
 from harness.series import BASES
 from harness.sla.errors import RuleError
-from harness.sla.grammar import parse_key, parse_statistic, rule_from
+from harness.sla.grammar import is_relative, parse_key, parse_statistic, rule_from
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +37,11 @@ def _rule(name: str, value: object) -> Rule:
         raise RuleError(f"{name}={value!r}: write a limit such as '500ms' or '<1%'")
     key, statistic = split_name(name)
     text = str(value).strip()
+    if is_relative(text):
+        raise RuleError(
+            f"{name}={value!r}: what is relative to a baseline goes into the marker sla_baseline('NAME', "
+            f"{name}='10%'); in the body compare with run.baseline"
+        )
     if text[:1] not in ("<", ">", "=", "!"):
         text = f"{_operator(key, statistic)} {text}"
     try:

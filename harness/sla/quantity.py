@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from harness.metrics import Unit
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _TOKENS: Final = re.compile(r"(\d+\.?\d*)\s*(?:tokens?)?", re.ASCII)
 _TOKEN_RATE: Final = re.compile(r"(\d+\.?\d*|\.\d+)\s*(?:tok|tokens?)?\s*/\s*([smh])", re.ASCII)
 _REQUEST_RATE: Final = re.compile(r"(\d+\.?\d*|\.\d+)\s*(?:req|requests?)?\s*/\s*([smh])", re.ASCII)
@@ -26,7 +28,7 @@ def parse_quantity(text: str, unit: str) -> float:
 
     Args:
         text: A duration for ns; ``12`` or ``12 tokens``; ``100 tokens/s``; ``5/s`` or ``300/m`` for
-            requests/s; ``1%`` or ``0.01`` for a share.
+            requests/s; ``1%`` or ``0.01`` for a share, where 1 alone could mean either end.
         unit: One of ``ns``, ``tokens``, ``tokens/s``, ``requests/s``, ``share``.
 
     Raises:
@@ -64,12 +66,14 @@ def _request_rate(text: str) -> float:
 
 
 def _share(text: str) -> float:
+    if not _NUMBER.fullmatch(text):
+        return parse_share(text)
+    if float(text) == 1:
+        raise RuleError(f"'{text}' can be read as 1 % and as all of them; write 1% or 100%")
     try:
         return parse_share(float(text))
     except ScenarioError as error:
         raise RuleError(f"{error}; write {text}% for per cent") from error
-    except ValueError:
-        return parse_share(text)
 
 
 _PARSERS: Final[dict[str, Callable[[str], float]]] = {
@@ -86,8 +90,13 @@ def write_quantity(value: float, unit: str) -> str:
     if unit == Unit.NS:
         return format_duration(round(value))
     if unit == SHARE:
-        return f"{value * 100:.12g}%"
-    return f"{value:.12g}{_SUFFIX[unit]}"
+        return f"{write_number(value * 100)}%"
+    return f"{write_number(value)}{_SUFFIX[unit]}"
+
+
+def write_number(value: float) -> str:
+    """Up to 12 significant digits, never with an exponent: objectives have none."""
+    return f"{Decimal(f'{value:.12g}').normalize():f}"
 
 
 _SUFFIX: Final = {Unit.TOKENS: "", TOKENS_PER_SECOND: " tokens/s", REQUESTS_PER_SECOND: "/s"}

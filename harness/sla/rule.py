@@ -22,7 +22,7 @@ import msgspec
 from harness import metrics
 from harness.rates import OF_OUTPUT_TOKENS, UNITS
 from harness.series import SERVICE, Series, series_of
-from harness.sla.quantity import write_quantity
+from harness.sla.quantity import write_number, write_quantity
 
 
 class Operator(enum.StrEnum):
@@ -63,7 +63,7 @@ class Statistic(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         """As objectives write it: ``mean``, ``p99.9``."""
-        return self.name if self.p is None else f"p{self.p:.12g}"
+        return self.name if self.p is None else f"p{write_number(self.p)}"
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
