@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec import structs
 
@@ -117,6 +117,10 @@ class Check:
         return f"{self.result.verdict}: {self.result.rule}: {self.result.message}"
 
 
+_ANY: Final = 0.5
+"""A limit that numbers of every unit can have, shares too."""
+
+
 class Measured:
     """One number of a run: a percentile, a mean, a rate, a share.
 
@@ -139,7 +143,9 @@ class Measured:
         self._judge = judge
         metric, basis = parse_key(key)
         parsed = parse_statistic(statistic) if statistic else None
-        self._blank = Rule(metric=metric, basis=basis, statistic=parsed, operator=Operator.AT_MOST, limit=1.0)
+        self._blank = Rule(
+            metric=metric, basis=basis, statistic=parsed, operator=Operator.AT_MOST, limit=_ANY
+        )
 
     @property
     def unit(self) -> str:

@@ -11,8 +11,9 @@ from harness.pytest.of_baseline import OfBaseline
 from harness.pytest.plainly import plainly
 from harness.pytest.request import Request
 from harness.pytest.table import complaint_of, places
-from harness.rates import UNITS
+from harness.rates import CLASS_OF, ERROR_RATE, UNITS
 from harness.series import BASES
+from harness.sla.error_classes import share_of
 from harness.sla.errors import RuleError
 from harness.sla.judge import Judgement
 from harness.sla.keywords import rules_of_keywords
@@ -200,7 +201,16 @@ class Errors:
     @property
     def rate(self) -> Measured:
         """Share of measured requests that failed."""
-        return Measured("error_rate", "", self._judge)
+        return Measured(ERROR_RATE, "", self._judge)
+
+    @plainly
+    def of(self, kind: str) -> ErrorsOfClass:
+        """Those of one class: ``run.errors.of("timeout").rate <= "1%"``.
+
+        Raises:
+            RuleError: There is no such class.
+        """
+        return ErrorsOfClass(share_of(f"{ERROR_RATE}_{kind}"), self._result, self._judge)
 
     @property
     def count(self) -> int:
@@ -215,3 +225,32 @@ class Errors:
     def __repr__(self) -> str:
         kinds = (f"{each.count} {each.outcome} {each.detail}".strip() for each in self.classes)
         return f"<{self.count} errors: {', '.join(kinds)}>"
+
+
+class ErrorsOfClass:
+    """The failures of a run that are of one class.
+
+    Args:
+        share: The name of their share.
+        result: Of the run.
+        judge: Who judges comparisons.
+    """
+
+    def __init__(self, share: str, result: Result, judge: Judge) -> None:
+        self._share = share
+        self._result = result
+        self._judge = judge
+
+    @property
+    def rate(self) -> Measured:
+        """Their share of the measured requests."""
+        return Measured(self._share, "", self._judge)
+
+    @property
+    def count(self) -> int:
+        """Their number in the whole run."""
+        kind = CLASS_OF[self._share]
+        return sum(each.count for each in self._result.errors if each.outcome == kind)
+
+    def __repr__(self) -> str:
+        return f"<{self.count} errors: {CLASS_OF[self._share]}>"

@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from harness import metrics
-from harness.rates import SHARE, UNITS
+from harness.rates import ERROR_RATE, SHARE, UNITS
 from harness.series import BASES, RESPONSE
+from harness.sla.error_classes import share_of
 from harness.sla.errors import RuleError
 from harness.sla.quantity import parse_quantity, write_number
 from harness.sla.rule import Operator, Rule, Statistic
@@ -83,12 +84,12 @@ def rule_from(key: str, condition: str) -> Rule:
 
 
 def parse_key(key: str) -> tuple[str, str | None]:
-    """Metric or rate, and basis, of ``ttft``, ``service_ttft`` or ``ttft(service)``.
+    """Metric or rate, and basis, of ``ttft``, ``service_ttft``, ``ttft(service)``, ``error_rate[timeout]``.
 
     Raises:
         RuleError: There is no such metric, or it has no such basis.
     """
-    name, basis = _split_basis(key.strip())
+    name, basis = _split_basis(share_of(key.strip()))
     known = (*metrics.names(), *UNITS)
     if name not in known:
         raise RuleError(f"'{name}' is no metric; {_meant(name, known)}")
@@ -201,4 +202,4 @@ def _example(metric: str) -> str:
 def _share_example(metric: str) -> str:
     if metric not in UNITS:
         return "'p5 >= 90%'"
-    return "'< 1%'" if metric == "error_rate" else "'>= 95%'"
+    return "'< 1%'" if metric.startswith(ERROR_RATE) else "'>= 95%'"

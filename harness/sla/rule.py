@@ -7,9 +7,11 @@ In a scenario they stand under the metric, as k6 writes its thresholds::
       service_e2e: ["max < 20s"]             # from sent instead of from due; also e2e(service)
       output_tokens: ["min >= 1"]
       error_rate: ["< 1%"]
+      error_rate[timeout]: ["< 0.1%"]        # of one class; also error_rate_timeout
       goodput: [">= 5/s"]
 
-In the pytest marker they are keywords: ``ttft_p99="500ms"``, ``ttft_p99_9="2s"``, ``error_rate="<1%"``.
+In the pytest marker they are keywords: ``ttft_p99="500ms"``, ``ttft_p99_9="2s"``, ``error_rate="<1%"``,
+``error_rate_timeout="0.1%"``.
 A latency counts from when its request was due, unless it is asked for otherwise.
 """
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 from array import array
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
 
 from harness import metrics
 from harness.metrics import Missing, RequestMetric
+from harness.rates import ATTAINMENT, SHARE, UNITS
+from harness.summary.shares import mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -27,9 +29,6 @@ if TYPE_CHECKING:
     from scenarios.token_deadlines import TokenDeadlines
 
 FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
-
-_FAILED: Final = "failed"
-_GOOD: Final = "good"
 
 
 class DueOrderState(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,15 +93,20 @@ class Ordered:
         return self._of_tokens(rule, str(series)) if _number(str(series)) in self.columns else None
 
     def _of_outcomes(self, rule: Rule) -> Samples | None:
-        name = _FAILED if rule.metric == "error_rate" else _GOOD
-        if name not in self.columns:
+        if rule.metric not in self.columns:
             return None
-        marks = _known(self.columns[name])
-        misses = marks if name == _FAILED else 1 - marks
-        return Samples(np.ones(marks.size), misses, misses, () if name == _FAILED else self._moods())
+        marks = _known(self.columns[rule.metric])
+        if rule.metric != ATTAINMENT:
+            return Samples(np.ones(marks.size), marks, marks, ())
+        return Samples(np.ones(marks.size), 1 - marks, 1 - marks, self._moods())
+
+    def count(self, share: str) -> tuple[int, int]:
+        """How many requests belong to a judged share, and of how many."""
+        marks = _known(self.columns[share])
+        return round(float(marks.sum())), marks.size
 
     def _moods(self) -> tuple[FloatArray, ...]:
-        plain = (name for name in self.columns if name not in (_FAILED, _GOOD) and " " not in name)
+        plain = (name for name in self.columns if name not in UNITS and " " not in name)
         return tuple(_known(self.columns[name]) for name in plain)
 
     def _of_requests(self, rule: Rule, name: str) -> Samples:
@@ -128,23 +132,19 @@ class DueOrder:
     def __init__(self, rules: Iterable[Rule], loop: str, deadlines: TokenDeadlines | None = None) -> None:
         self._due_ns = array("q")
         self._columns: dict[str, array[float]] = {}
-        self._marks_failures = self._marks_good = False
-        self._valued: list[_Valued] = []
+        shares: list[str] = []
         by_series: dict[Series, list[Rule]] = {}
         for rule in rules:
             if rule.is_rate:
-                self._marks_failures |= rule.metric == "error_rate"
-                self._marks_good |= rule.metric == "attainment"
+                shares += [rule.metric] if rule.unit == SHARE else []
             else:
                 by_series.setdefault(rule.series(loop), []).append(rule)
+        self._shares = tuple(dict.fromkeys(shares))
         self._valued = [_Valued(series, rules, deadlines) for series, rules in by_series.items()]
         self._columns = {name: array("f") for name in self._names()}
 
     def _names(self) -> Iterator[str]:
-        if self._marks_failures:
-            yield _FAILED
-        if self._marks_good:
-            yield _GOOD
+        yield from self._shares
         for valued in self._valued:
             yield from valued.names
 
@@ -158,11 +158,8 @@ class DueOrder:
         if not self._columns:
             return
         self._due_ns.append(record.due_ns)
-        if self._marks_failures:
-            judged = record.outcome.succeeded or record.outcome.failed
-            self._columns[_FAILED].append(record.outcome.failed if judged else math.nan)
-        if self._marks_good:
-            self._columns[_GOOD].append(math.nan if met is None else met)
+        for share in self._shares:
+            self._columns[share].append(mark(share, record, met=met))
         for valued in self._valued:
             for name, number in zip(valued.names, valued.numbers(record), strict=True):
                 self._columns[name].append(number)

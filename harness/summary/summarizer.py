@@ -18,6 +18,7 @@ from harness.summary.metric_summaries import metric_summaries
 from harness.summary.observations import Observations, ObservationState
 from harness.summary.pace import Pace, PaceState
 from harness.summary.request_rows import RequestRows, RowsState
+from harness.summary.shares import rates_by_class
 from harness.summary.slices import Slices, SlicesState
 from harness.summary.snapshot import Snapshot
 from harness.summary.summary import Summary
@@ -204,7 +205,12 @@ class Summarizer:
         start_ns, end_ns = self._window.closed(ended_ns, interrupted=interrupted)
         length_ns = end_ns - start_ns
         columns = self._recorder.columns()
-        rates = (*self._throughput.rates(length_ns), *self._attainment.rates(length_ns))
+        due_order = self._due_order.ordered()
+        rates = (
+            *self._throughput.rates(length_ns),
+            *self._attainment.rates(length_ns),
+            *rates_by_class(self._rules, due_order),
+        )
         return Snapshot(
             loop=self._loop,
             capped=self._capped,
@@ -220,7 +226,7 @@ class Summarizer:
             client_errors={series: self._client_error(series, health) for series in columns},
             rates={rate.name: rate for rate in rates},
             counts={rate: self._slices.counts(name, start_ns, end_ns) for rate, name in _COUNTED.items()},
-            due_order=self._due_order.ordered(),
+            due_order=due_order,
             slice_s=self._slices.length_ns / 1e9,
             estimate=self._observations.estimate,
         )
