@@ -1,11 +1,14 @@
 """What guessed tokens gain, and what they cost where they are wrong.
 
-    python benchmarks/speculation.py [--model PATH] [--clock cpu] [--batch 1 8] [--quick] [--json FILE]
+    python benchmarks/speculation.py [--method suffix [--cached-requests N]] [--model PATH] [--clock cpu]
+        [--batch 1 8] [--quick] [--json FILE]
 
 The engine by itself on one thread, no HTTP, greedy: one that decodes token by token, one that verifies drafts
-wherever an n-gram repeats, and one that verifies as much as pays, in turn. What SmolLM2-135M makes of the
-prompts: it rewrites the text, answers the question, counts where it should repeat a list (two tokens that
-repeat, and never what followed), and falls into a loop after random tokens.
+wherever there are any, and one that verifies as much as pays, in turn. Every round asks the same: with
+``--cached-requests`` above 0 ``suffix`` knows the answers of the rounds before.
+
+What SmolLM2-135M makes of the prompts: it rewrites the text, answers the question, counts where it should
+repeat a list (two tokens that repeat, and never what followed), and falls into a loop after random tokens.
 """
 
 from __future__ import annotations
@@ -31,7 +34,10 @@ if TYPE_CHECKING:
 
 NUM_TOKENS = 72
 CLOCKS = {"wall": time.monotonic_ns, "cpu": time.thread_time_ns}
-CONFIG = {"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 4, "prompt_lookup_min": 2}
+CONFIGS: dict[str, dict[str, Any]] = {
+    "ngram": {"num_speculative_tokens": 4, "prompt_lookup_max": 4, "prompt_lookup_min": 2},
+    "suffix": {"num_speculative_tokens": 8},
+}
 CHAT = "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
 TEXT = (
     "The harbour of Dunmore lies on the north shore of the bay. In winter the ferries stop before dark, and "
@@ -49,7 +55,12 @@ TEXTS = {
 }
 
 
-ENGINES = {"plain": None, "always": CONFIG | {"adaptive": False}, "adaptive": CONFIG}
+def configs(method: str, num_cached: int) -> dict[str, dict[str, Any] | None]:
+    """``speculative_config`` of each engine."""
+    config = {"method": method, **CONFIGS[method]}
+    if method == "suffix":
+        config["suffix_decoding_max_cached_requests"] = num_cached
+    return {"plain": None, "always": config | {"adaptive": False}, "adaptive": config}
 
 
 def load(model: str, speculative_config: dict[str, Any] | None) -> Engine:
@@ -108,9 +119,11 @@ def compared(engines: dict[str, Engine], prompt: list[int], batch: int, clock: C
     return cell
 
 
-def measure(model: str, clock: Clock, batches: list[int], rounds: int) -> list[dict[str, Any]]:
+def measure(
+    model: str, settings: dict[str, dict[str, Any] | None], clock: Clock, batches: list[int], rounds: int
+) -> list[dict[str, Any]]:
     """Print a line for each text and number of sequences; the figures."""
-    engines = {name: load(model, config) for name, config in ENGINES.items()}
+    engines = {name: load(model, config) for name, config in settings.items()}
     texts = prompts(model, engines["plain"].info.vocab_size)
     for engine in engines.values():
         generate(engine, texts["chat"], 1, clock)
@@ -137,6 +150,8 @@ def main() -> int:
     """Print what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--model", default="smollm2-135m")
+    parser.add_argument("--method", choices=CONFIGS, default="ngram")
+    parser.add_argument("--cached-requests", type=int, default=0, help="past answers that suffix knows")
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 8], help="sequences at once")
     parser.add_argument("--rounds", type=int, default=5)
@@ -148,7 +163,8 @@ def main() -> int:
 
     print(f"load average {os.getloadavg()[0]:.2f}")
     rounds = 1 if args.quick else args.rounds
-    cells = measure(str(resolve(args.model)), CLOCKS[args.clock], args.batch, rounds)
+    settings = configs(args.method, args.cached_requests)
+    cells = measure(str(resolve(args.model)), settings, CLOCKS[args.clock], args.batch, rounds)
     if args.json:
         args.json.write_text(json.dumps(cells, indent=1) + "\n")
     return 0

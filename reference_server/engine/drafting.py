@@ -59,6 +59,10 @@ class Drafting:
         """Take note of the tokens that a step gave a sequence, whether or not it had a draft."""
         self._lengths.judge(sequence, tokens)
 
+    def end(self, sequence: Sequence) -> None:
+        """Take note that a sequence has ended or was aborted."""
+        self._proposer.ended(sequence)
+
     def observe(self, num_tokens: int, duration_ns: int) -> None:
         """Take note of how many tokens a step computed, drafts among them, and how long it took."""
         self._lengths.observe(num_tokens, duration_ns)

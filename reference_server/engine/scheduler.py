@@ -104,6 +104,8 @@ class Scheduler:
         """Forget a sequence that is finished or aborted; its blocks are free at once."""
         _take(self.running if sequence.block_table else self.waiting, sequence)
         self.blocks.release(sequence)
+        if self._drafting is not None:
+            self._drafting.end(sequence)
 
     def schedule(self) -> list[ScheduledSequence]:
         """Choose the next step's work and give it its blocks. Empty only if there is no work."""

@@ -44,6 +44,12 @@ class Proposer(abc.ABC):
             The drafts, none longer than its limit, of tokens of the vocabulary; sequences may be left out.
         """
 
+    def ended(self, sequence: Sequence) -> None:  # noqa: B027  # most methods have nothing to do here
+        """Take note that a sequence has ended, by itself or by an abort: its tokens are all there will be.
+
+        Called once for each, whether or not a draft was ever asked for.
+        """
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SpeculativeConfig(abc.ABC):
@@ -81,10 +87,16 @@ class SpeculativeConfig(abc.ABC):
         """What it guesses by, in words."""
 
 
-def check_count(key: str, value: object, most: int) -> None:
-    """Raise ``SpeculativeConfigError`` unless the value is a whole number from 1 to ``most``."""
-    if type(value) is not int or not 1 <= value <= most:
-        raise SpeculativeConfigError(f"{key} is {value!r}; it must be a whole number from 1 to {most}")
+def check_count(key: str, value: object, most: int, *, least: int = 1) -> None:
+    """Raise ``SpeculativeConfigError`` unless the value is a whole number from ``least`` to ``most``."""
+    if type(value) is not int or not least <= value <= most:
+        raise SpeculativeConfigError(f"{key} is {value!r}; it must be a whole number from {least} to {most}")
+
+
+def check_number(key: str, value: object, most: float) -> None:
+    """Raise ``SpeculativeConfigError`` unless the value is a number from 0 to ``most``."""
+    if type(value) not in (int, float) or not 0 <= value <= most:  # type: ignore[operator]  # is a number
+        raise SpeculativeConfigError(f"{key} is {value!r}; it must be a number from 0 to {most:g}")
 
 
 def speculative_config(settings: Mapping[str, Any]) -> SpeculativeConfig:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import weakref
 
 import pytest
 
@@ -39,9 +41,29 @@ def test_drafts_keep_to_their_limits_and_to_known_tokens(name: str) -> None:
         for drafted in live:
             for _ in range(rng.randint(1, 5)):
                 drafted.append(drafted.num_tokens % 7)
-        if number % 50 == 49:
-            live[rng.randrange(5)] = sequence(f"new {number}", [1, 2, 3])
+        if number % 25 == 24:
+            gone = rng.randrange(5)
+            if number % 50 == 49:
+                proposer.ended(live[gone])
+            live[gone] = sequence(f"new {number}", [1, 2, 3])
     assert num_drafted > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_sequence_may_end_before_it_was_asked_for_and_is_held_no_longer(name: str) -> None:
+    proposer = speculative_config({"method": name, "num_speculative_tokens": 4}).make_proposer()
+    asked, never_asked = sequence("a", [1, 2, 1, 2]), sequence("b", [1])
+    for ending in (asked, never_asked):
+        ending.append(1)
+    proposer.propose({asked: 4})
+    references = []
+    for ending in (asked, never_asked):
+        proposer.ended(ending)
+        references.append(weakref.ref(ending))
+    del asked, never_asked, ending
+    gc.collect()
+    assert [reference() for reference in references] == [None, None]
+    proposer.propose({sequence("c", [1, 2, 1]): 4})
 
 
 @pytest.mark.parametrize("name", NAMES)

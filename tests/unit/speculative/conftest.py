@@ -22,6 +22,11 @@ MakeRequest = Callable[..., EngineRequest]
 MakeEngine = Callable[..., Engine]
 Answers = dict[str, list[EngineOutput]]
 Run = Callable[..., Answers]
+KEYS: dict[str, dict[str, Any]] = {
+    "ngram": {"prompt_lookup_min": 1, "prompt_lookup_max": 3},
+    "suffix": {},
+}
+"""What each method is set to, so that it drafts at every chance."""
 
 
 class Oracle(Proposer):
@@ -57,18 +62,13 @@ def make_request() -> MakeRequest:
 
 @pytest.fixture(scope="session")
 def make_engine() -> MakeEngine:
-    """``make_engine(num_drafted, **settings)``: ``tiny-random`` in float32; 0 drafts nothing."""
+    """``make_engine(num_drafted, method, **settings)``: ``tiny-random`` in float32; 0 drafts nothing."""
 
-    def make(num_drafted: int = 0, **settings: Any) -> Engine:
+    def make(num_drafted: int = 0, method: str = "ngram", **settings: Any) -> Engine:
         defaults = {"model": "tiny-random", "dtype": "float32", "device": "cpu", "cpu_threads": 1}
         if num_drafted:
-            defaults["speculative_config"] = {
-                "method": "ngram",
-                "num_speculative_tokens": num_drafted,
-                "prompt_lookup_min": 1,
-                "prompt_lookup_max": 3,
-                "adaptive": False,
-            }
+            common = {"method": method, "num_speculative_tokens": num_drafted, "adaptive": False}
+            defaults["speculative_config"] = common | KEYS[method]
         return load_engine(EngineConfig(**(defaults | settings)))
 
     return make

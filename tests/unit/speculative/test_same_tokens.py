@@ -78,9 +78,14 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
+METHODS = ("ngram", "suffix")
+
+
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("case", CASES)
 def test_C8_01_drafts_change_no_token(
     case: str,
+    method: str,
     make_engine: MakeEngine,
     run: Run,
     tokens: Tokens,
@@ -88,7 +93,7 @@ def test_C8_01_drafts_change_no_token(
     expected: dict[str, list[int]],
 ) -> None:
     """Greedy and seeded alike, with penalties and without."""
-    engine = make_engine(3, **CASES[case])
+    engine = make_engine(3, method, **CASES[case])
     assert tokens(run(engine, *mixed_requests)) == expected
     assert engine.stats.num_drafts > 20
     assert 0 < sum(engine.stats.num_accepted_per_pos) < engine.stats.num_draft_tokens

@@ -1,0 +1,1 @@
+"""Texts of tokens that remember what followed what."""
