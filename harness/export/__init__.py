@@ -79,7 +79,6 @@ def export(run: ExportedRun, name: str, format_name: str, path: Path) -> int:
     """
     chosen, form = table(name), tables.get(format_name)
     with whole(path) as temporary:
-        temporary.unlink(missing_ok=True)
         return form.write(temporary, chosen.columns(), chosen.rows(run), _facts(run, name))
 
 
