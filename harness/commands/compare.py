@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     "allowances",
     multiple=True,
     metavar="CHANGE",
-    help="What is no regression yet: 'ttft p95 10%', 'error_rate 1 point', '3%' for all; may be repeated. "
-    "By default 5% and, of shares, 1 point.",
+    help="How much worse is no regression yet: 'ttft p95 10%', 'error_rate 1 point', '3%' for all; may be "
+    "repeated. By default 5% and, of shares, 1 point.",
 )
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of every bound and verdict.")
 @click.option(
@@ -85,6 +85,8 @@ def command(
     )
     if not quiet:
         print_all(show, done)
+    for cause in done.causes if quiet else ():
+        click.echo(f"tokenpace: {cause}", err=True)
     _write(done, {"html": html, "markdown": markdown, "json": json_})
     raise SystemExit(done.exit_code)
 

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 RELATIVE: Final = 0.05
 POINTS: Final = 0.01
 _ALLOWANCE: Final = re.compile(
-    r"(?P<figure>\D.*?)?\s*[+-]?\s*(?P<amount>\d+(?:\.\d+)?|\.\d+)\s*(?P<unit>%|points?)", re.ASCII
+    r"(?:(?P<figure>[^\W\d].*?)(?:\s+|(?=[+-])))?(?P<sign>[+-]?)\s*"
+    r"(?P<amount>\d+(?:\.\d+)?|\.\d+)\s*(?P<unit>%|points?)",
+    re.ASCII,
 )
 _MOST: Final = 1000.0
 
@@ -61,6 +63,11 @@ class Allowances:
             raise ComparisonError(
                 f"--allow '{text}': write 'ttft p95 10%', 'error_rate 1 point', or '5%' for all"
             )
+        if match["sign"] == "-":
+            raise ComparisonError(
+                f"--allow '{text}': a figure may be so much worse, whichever way that is; write it without "
+                "the sign"
+            )
         amount, is_points = float(match["amount"]) / 100, match["unit"] != "%"
         if match["figure"] is None:
             self._set_all(amount, is_points=is_points)
@@ -69,10 +76,13 @@ class Allowances:
             self._named[figure] = checked(figure, amount, is_points=is_points)
 
     def _set_all(self, amount: float, *, is_points: bool) -> None:
+        """By the strictest of its kind: of rates, 100 % less is nothing at all."""
+        if amount >= 1:
+            raise ComparisonError(_everything(amount, "all figures", is_points=is_points))
         if is_points:
             self._points = amount
         else:
-            self._relative = checked(Figure("request_rate"), amount, is_points=False)
+            self._relative = amount
 
 
 def checked(figure: Figure, amount: float, *, is_points: bool) -> float:
@@ -86,6 +96,10 @@ def checked(figure: Figure, amount: float, *, is_points: bool) -> float:
         raise ComparisonError(f"what is allowed of {figure} is told in {wanted}")
     most = 1.0 if is_points or not figure.larger_is_worse else _MOST
     if amount >= most:
-        unit = "points" if is_points else "%"
-        raise ComparisonError(f"{100 * amount:g} {unit} of {figure} allow everything")
+        raise ComparisonError(_everything(amount, str(figure), is_points=is_points))
     return amount
+
+
+def _everything(amount: float, of: str, *, is_points: bool) -> str:
+    unit = "points" if is_points else "%"
+    return f"{100 * amount:,.12g} {unit} of {of} would allow everything; allow less"

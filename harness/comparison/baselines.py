@@ -22,7 +22,7 @@ from reports.whole_file import write_bytes, write_json
 from scenarios.suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 FOLDER: Final = Path(".tokenpace/baselines")
 VERSION: Final = 1
@@ -70,21 +70,43 @@ class Baselines:
         self.folder = FOLDER if folder is None else folder
 
     def names(self) -> list[str]:
-        """Those that there are, sorted."""
-        if not self.folder.is_dir():
-            return []
-        return sorted(path.name for path in self.folder.iterdir() if (path / _SAMPLE).is_file())
+        """Those that there are, sorted; one that lacks a file is there, and can't be read.
 
-    def pages(self) -> Iterator[tuple[str, Page, int]]:
+        Raises:
+            BaselineError: The folder can't be read.
+        """
+        try:
+            paths = list(self.folder.iterdir())
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise BaselineError(
+                f"{self.folder} can't be read ({error.strerror}); give another folder of baselines"
+            ) from error
+        return sorted(path.name for path in paths if any((path / file).exists() for file in (_PAGE, _SAMPLE)))
+
+    def pages(
+        self, on_fault: Callable[[BaselineError], None] | None = None
+    ) -> Iterator[tuple[str, Page, int]]:
         """Name, page and size in bytes of each.
+
+        Args:
+            on_fault: Called for one whose page or sample can't be read; by default that is raised.
 
         Raises:
             BaselineError: One can't be read.
         """
         for name in self.names():
             folder = self.folder / name
-            size = sum(path.stat().st_size for path in folder.iterdir())
-            yield name, _decoded(_read(folder / _PAGE), Page, folder / _PAGE), size
+            try:
+                load_baseline(folder)
+                page = _decoded(_read(folder / _PAGE), Page, folder / _PAGE)
+            except BaselineError as error:
+                if on_fault is None:
+                    raise
+                on_fault(error)
+                continue
+            yield name, page, sum(path.stat().st_size for path in folder.iterdir())
 
     def save(self, name: str, side: Side, label: str | None = None) -> Path:
         """Keep runs under a name, in the place of what has that name.

@@ -124,11 +124,13 @@ def _grain(figure: Figure, a: Side, b: Side) -> float:
 
 def _of_side(figure: Figure, side: Side, other: Side, within: WithinRun | None) -> tuple[Spread | None, str]:
     if within is None:
-        return run_spread(figure, side), ""
+        return run_spread(figure, side)
     spread, reason = within.spread(figure)
     if len(other.runs) == 1:
         return spread, reason
-    between = run_spread(figure, other)
+    between, lacking = run_spread(figure, other)
+    if between is None:
+        return None, lacking
     by_run = Spread(between.variance * len(other.runs), between.df)  # a single run differs as theirs do
     return max((by_run, spread or by_run), key=lambda each: each.variance), ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -22,6 +23,7 @@ METRICS: Final = ("ttft", "tpot", "itl", "e2e")
 RATES: Final = ("goodput", "error_rate", "output_token_rate", "attainment", "request_rate")
 _USUAL_RATES: Final = ("goodput", "error_rate", "output_token_rate")
 _LARGER_IS_WORSE: Final = ("error_rate",)
+_ENDS: Final = re.compile(r"min|max|p\(?(?=\d)0*(100)?(\.0*)?\)?", re.IGNORECASE)
 _STATISTICS: Final = (*(Statistic("percentile", p) for p in (50.0, 95.0, 99.0)), Statistic("mean"))
 
 
@@ -87,6 +89,11 @@ def matching(text: str) -> tuple[Figure, ...]:
     name, _, statistic = text.strip().partition(" ")
     try:
         metric, basis = parse_key(name)
+        if metric in METRICS and _ENDS.fullmatch(statistic.strip()):
+            raise ComparisonError(
+                f"'{text}': a single value tells nothing of the next run; compare a percentile: "
+                f"'{metric} p99'"
+            )
         parsed = parse_statistic(statistic.strip()) if statistic.strip() else None
     except RuleError as error:
         raise ComparisonError(f"'{text}': {error}") from error
@@ -97,10 +104,6 @@ def matching(text: str) -> tuple[Figure, ...]:
         raise ComparisonError(f"'{text}' can't be compared; {did_you_mean(name, known)}")
     if parsed is None:
         return tuple(Figure(metric, each) for each in _STATISTICS)
-    if parsed.name not in ("percentile", "mean"):
-        raise ComparisonError(
-            f"'{text}': a single value tells nothing of the next run; compare a percentile: '{metric} p99'"
-        )
     return (Figure(metric, parsed),)
 
 

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import structs
 
+from harness.census import Census
 from harness.comparison.errors import ComparisonError
 from harness.comparison.identity import Identity, identity_of
 from harness.comparison.sample import Sample
 from harness.comparison.sampling import sample_of
+from harness.damage import examined
 from harness.past_scenario import past_scenario
 from harness.sla.grammar import rules_from
 from harness.workers.journals import read_records
@@ -38,7 +40,7 @@ class PastRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_run(folder: ResultFolder) -> PastRun:
-    """The run of a result folder.
+    """The run of a result folder, with what is wrong with its files among its faults.
 
     Raises:
         ComparisonError: It has no result, as that of a run that was killed.
@@ -51,11 +53,24 @@ def read_run(folder: ResultFolder) -> PastRun:
         raise ComparisonError(
             f"{error}; make it with 'tokenpace report {folder.path}' if it is missing"
         ) from error
-    return past_run(folder, manifest, result)
+    census = Census()
+    run = past_run(folder, manifest, result, census)
+    _, damage = examined(folder, census, 0)
+    faults = tuple(dict.fromkeys((*run.identity.faults, *damage.causes)))
+    return structs.replace(run, identity=structs.replace(run.identity, faults=faults))
 
 
-def past_run(folder: ResultFolder, manifest: Manifest, result: Result) -> PastRun:
-    """The same where manifest and result are at hand already."""
+def past_run(
+    folder: ResultFolder, manifest: Manifest, result: Result, census: Census | None = None
+) -> PastRun:
+    """The same where manifest and result are at hand already, which tell of damage themselves.
+
+    Args:
+        folder: The run's.
+        manifest: Likewise.
+        result: Likewise.
+        census: Counts the lines of the journal.
+    """
     scenario = past_scenario(manifest.scenario)
     start_s, _ = result.window_s
     window = structs.replace(
@@ -64,7 +79,7 @@ def past_run(folder: ResultFolder, manifest: Manifest, result: Result) -> PastRu
     return PastRun(
         identity=identity_of(manifest, result),
         sample=sample_of(
-            read_records(folder.journal_path),
+            read_records(folder.journal_path, census),
             result,
             window,
             rules_from(scenario.thresholds),

@@ -21,9 +21,15 @@ def side_of(text: str, baselines: Baselines) -> Side:
         ComparisonError: There is neither such a folder nor such a baseline.
         HarnessError: A folder can't be read.
     """
-    if not Path(text).exists() and text in baselines.names():
+    if text in baselines.names():
+        if holds_a_run(text):
+            raise ComparisonError(
+                f"'{text}' is a result folder here, and a baseline of {baselines.folder}: write './{text}' "
+                "for the folder, or rename it for the baseline"
+            )
         return baselines.load(text)
-    paths = [text] if Path(text).exists() else [part.strip() for part in text.split(",") if part.strip()]
+    is_path = bool(text.strip()) and Path(text).exists()
+    paths = [text] if is_path else [part.strip() for part in text.split(",") if part.strip()]
     if not paths:
         raise ComparisonError(
             "an empty name; give a result folder, several with commas between, or a baseline"
@@ -39,6 +45,11 @@ def side_of(text: str, baselines: Baselines) -> Side:
         raise ComparisonError(f"{text}: a run counts once; name each folder once")
     runs = tuple(read_run(ResultFolder.open(Path(path))) for path in paths)
     return Side(_label(paths), runs)
+
+
+def holds_a_run(path: str) -> bool:
+    """Whether that is a result folder."""
+    return ResultFolder(Path(path)).manifest_path.is_file()
 
 
 def _label(paths: list[str]) -> str:

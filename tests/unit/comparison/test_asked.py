@@ -33,6 +33,11 @@ def test_the_usual_figures_are_times_and_rates() -> None:
         ("ttfb", "did you mean 'ttf"),
         ("ttft p0.5.1", "is no value of a metric"),
         ("ttft max", "compare a percentile: 'ttft p99'"),
+        ("ttft p100", "compare a percentile: 'ttft p99'"),
+        ("ttft(response) max", "compare a percentile: 'ttft p99'"),
+        ("ttft p(0.0)", "compare a percentile: 'ttft p99'"),
+        ("ttft p", "is no value of a metric"),
+        ("goodput max", "goodput is a single number"),
         ("service_ttft p95", "can't be compared"),
         ("stall_max p95", "can't be compared"),
         ("goodput p95", "goodput is a single number"),
@@ -49,6 +54,8 @@ def test_the_nearer_allowance_holds() -> None:
     (p95,), (p99,), (errors,), (share,) = map(matching, ("ttft p95", "ttft p99", "error_rate", "attainment"))
     assert [allowed.of(each) for each in (p95, p99, errors, share)] == [0.1, 0.03, 0.005, 0.02]
     assert Allowances().of(p99) == 0.05
+    signed = Allowances(["ttft p95 +10%", "+3 %"])
+    assert [signed.of(each) for each in (p95, p99)] == [0.1, 0.03]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +64,13 @@ def test_the_nearer_allowance_holds() -> None:
         ("ttft p95", "write 'ttft p95 10%'"),
         ("error_rate 1%", "is told in points"),
         ("ttft p95 1 point", "is told in per cent"),
-        ("goodput 100%", "allow everything"),
+        ("goodput 100%", "100 % of goodput would allow everything"),
+        ("9999999%", "9,999,999 % of all figures would allow everything"),
+        ("200 points", "200 points of all figures would allow everything"),
+        ("ttft p95 -10%", "write it without the sign"),
+        ("ttft p95-10%", "write it without the sign"),
+        ("-5%", "write it without the sign"),
+        ("- 1 point", "write it without the sign"),
         ("ttft p95 -", "write"),
     ],
 )
