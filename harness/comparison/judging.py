@@ -3,6 +3,9 @@
 A regression is a change whose interval lies beyond what is allowed, still so when corrected for the number of
 figures (Holm); likewise an improvement, beyond no change at all. "No difference shown" wants the interval to
 end before the allowance does: then nothing worse is hidden, with that confidence. All else is undecided.
+
+Before any of these: where no more than the harness's own error separates a value from what is allowed, the
+figure is invalid, whichever side it is on. A change from A that is no larger is no improvement either.
 """
 
 from __future__ import annotations
@@ -71,9 +74,10 @@ def _test(found: Found, effect: Effect, limit: float) -> _Test:
 def _judged(test: _Test, worse: float, better: float, confidence: float, a: Side, b: Side) -> Figure:
     low, high = test.effect.bounds(confidence)
     verdict, message = _verdict(test, worse, better, confidence)
-    if verdict in (Change.REGRESSION, Change.NO_DIFFERENCE) and (blurred := _blurred(test, a, b)):
-        message = f"{blurred}; lower the load, or give the harness a core of its own"
-        verdict = Change.INVALID if verdict is Change.REGRESSION else verdict
+    if blurred := _blurred(test, test.limit, "what is allowed", a, b):
+        verdict, message = Change.INVALID, blurred
+    elif verdict is Change.IMPROVED and (blurred := _blurred(test, test.effect.neutral, "A's", a, b)):
+        verdict, message = Change.NO_DIFFERENCE, blurred
     times = None
     if verdict is Change.UNDECIDED:
         times = test.effect.times_as_many(test.limit, confidence)
@@ -111,20 +115,28 @@ def _verdict(test: _Test, worse: float, better: float, confidence: float) -> tup
     return Change.UNDECIDED, ""
 
 
-def _blurred(test: _Test, a: Side, b: Side) -> str:
-    """That the harness's own error is as large as what separates the change from the limit; empty if not."""
+def _blurred(test: _Test, change: float, name: str, a: Side, b: Side) -> str:
+    """That the harness's own error is as large as what separates B's value from one; empty if not.
+
+    Args:
+        test: The figure.
+        change: From A to the value in question.
+        name: What that value is.
+        a: The one before.
+        b: The one after.
+    """
     figure, before, after = test.found.figure, test.found.a, test.found.b
     if figure.statistic is None:
         return ""
     assert before is not None
     assert after is not None
     error = max(a.client_error(figure), b.client_error(figure))
-    margin = abs(after - test.limit * before)
-    if margin > error:
+    margin = abs(after - change * before)
+    if not error or margin > error:
         return ""
     return (
-        f"{quantity(margin, figure.unit)} separate it from what is allowed, and the harness's own error is "
-        f"{quantity(error, figure.unit)}"
+        f"{quantity(margin, figure.unit)} separate it from {name}, and the harness's own error is "
+        f"{quantity(error, figure.unit)}; lower the load, or give the harness a core of its own"
     )
 
 

@@ -156,6 +156,24 @@ def test_a_regression_as_small_as_the_harness_s_own_error_is_invalid(make_run: M
     assert "the harness's own error is" in done.figures[0].message
 
 
+@pytest.mark.parametrize("ttft_ms", [100, 104, 106])
+def test_nor_is_its_absence_shown(make_run: MakeRun, ttft_ms: float) -> None:
+    """5 ms are allowed of 100, and the harness may be wrong by 40."""
+    a, b = make_run("a", noise=1, lag_ms=40), make_run("b", noise=2, ttft_ms=ttft_ms, lag_ms=40)
+    done = held(a, b, "ttft p50")
+    assert (done.verdict, done.exit_code) == (Change.INVALID, 4)
+    assert "separate it from what is allowed, and the harness's own error is" in done.figures[0].message
+
+
+def test_an_improvement_within_the_harness_s_own_error_is_none(make_run: MakeRun) -> None:
+    a, b = make_run("a", noise=1, lag_ms=12), make_run("b", noise=2, ttft_ms=90, lag_ms=12)
+    figure = held(a, b, "ttft p50").figures[0]
+    assert figure.verdict is Change.NO_DIFFERENCE
+    assert "separate it from A's" in figure.message
+    c, d = make_run("c", noise=1), make_run("d", noise=2, ttft_ms=90)
+    assert held(c, d, "ttft p50").figures[0].verdict is Change.IMPROVED
+
+
 def test_goodput_by_other_objectives_is_not_compared(make_run: MakeRun) -> None:
     a = make_run("a", noise=1)
     b = make_run("b", noise=2, thresholds={"ttft": ["p50 < 200ms"]})
