@@ -152,7 +152,7 @@ def load_session(
     _demand_one_sender(pytestconfig)
     from functools import partial
 
-    from harness.pytest import turns, used_runs
+    from harness.pytest import marker, turns, used_runs
     from harness.pytest.baseline import usual_baseline
     from harness.pytest.left_runs import LeftRuns
     from harness.pytest.result_places import ResultPlaces
@@ -162,7 +162,8 @@ def load_session(
     sender = Sender(pytestconfig, sla_endpoint, sla_config, usual_baseline(pytestconfig))
     left = LeftRuns(turns.shared_folder(pytestconfig))
     used = partial(used_runs.note_shared, pytestconfig)
-    return SharedLoad(sender, partial(ResultPlaces, pytestconfig), left, used)
+    asked = partial(marker.rules_now, pytestconfig)
+    return SharedLoad(sender, partial(ResultPlaces, pytestconfig), left, used, asked)
 
 
 def _demand_one_sender(config: pytest.Config) -> None:

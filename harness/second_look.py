@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from harness import wire
 from harness.comparison.against_baseline import held_against, kept_with
 from harness.conclusion import Conclusion
 from harness.damage import examined
+from harness.past_scenario import past_scenario
 from harness.recount import recounted
+from harness.sla.grammar import rules_from
+from harness.sla.preconditions import demand_judgeable
 from harness.workers.journals import read_records
 
 if TYPE_CHECKING:
@@ -35,16 +39,27 @@ def judged_with(
         baseline: What relative ones are held against; by default what the run was.
 
     Raises:
-        ScenarioError: One of them is no objective.
+        ScenarioError: One of them is no objective, or one that such a run has no values for.
         HarnessError: The folder can't be read.
     """
     manifest = _stating(folder.manifest(), thresholds)
+    _demand_judgeable(manifest)
     tally, census = recounted(folder, manifest, min_bytes_each=sys.maxsize)
     checkpoint, damage = examined(folder, census, tally.summarizer.ended_ns)
     tally.settle(read_records(folder.journal_path), checkpoint.decided)
     result, _ = Conclusion(manifest, tally).draw(checkpoint, damage=damage)
     against = baseline or kept_with(folder)
     return result if against is None else held_against(against, folder, manifest, result)[0]
+
+
+def _demand_judgeable(manifest: Manifest) -> None:
+    scenario = past_scenario(manifest.scenario)
+    demand_judgeable(
+        rules_from(scenario.thresholds),
+        loop=manifest.loop,
+        streaming=wire.endpoint(scenario.endpoint).streaming,
+        deadlines=scenario.token_deadlines is not None,
+    )
 
 
 def _stating(manifest: Manifest, thresholds: Mapping[str, Sequence[str]]) -> Manifest:

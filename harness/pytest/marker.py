@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from harness.pytest import baseline
 from harness.pytest.table import Complaint
-from harness.pytest.used_runs import own_runs, shared_runs
+from harness.pytest.used_runs import current, own_runs, shared_runs
 from harness.sla.errors import RuleError
 from harness.sla.keywords import rules_of_keywords
 from reports.result import Verdict
@@ -15,7 +15,9 @@ from reports.result.verdict import worst
 if TYPE_CHECKING:
     import pytest
 
+    from harness.comparison.side import Side
     from harness.pytest.measured import AnyRule
+    from harness.pytest.run import Run
     from harness.sla.rule import Rule
 
 _NO_LOAD = (
@@ -38,6 +40,12 @@ def rules_of(item: pytest.Item) -> tuple[Rule, ...]:
     return rules_of_keywords(keywords)
 
 
+def rules_now(config: pytest.Config) -> tuple[Rule, ...]:
+    """Those of the test that goes on; none where no test does."""
+    item = current(config)
+    return () if item is None else rules_of(item)
+
+
 def fault(item: pytest.Item) -> str | None:
     """What is wrong with the markers themselves; None for nothing."""
     try:
@@ -54,9 +62,16 @@ def complaint(item: pytest.Item) -> Complaint | None:
         return Complaint(Verdict.INVALID, _NO_LOAD)
     rules: list[AnyRule] = [*rules_of(item), *baseline.relative_rules_of(item)]
     against = baseline.baseline_of(item)
-    found = (*(run.complaint() for run in own), *(run.complaint_of(rules, against) for run in shared))
+    found = (*(run.complaint() for run in own), *(_of_shared(run, rules, against) for run in shared))
     said = [each for each in found if each is not None]
     if not said:
         return None
     verdict = worst(each.verdict for each in said) or Verdict.PASS
     return Complaint(verdict, "\n\n".join(each.text for each in said))
+
+
+def _of_shared(run: Run, rules: list[AnyRule], against: Side | None) -> Complaint | None:
+    try:
+        return run.complaint_of(rules, against)
+    except RuleError as error:
+        return Complaint(Verdict.INVALID, f"sla marker: {error}")

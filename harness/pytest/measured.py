@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+import pytest
 from msgspec import structs
 
 from harness.pytest.client_error import client_error_of
 from harness.pytest.of_baseline import NumberOfBaseline
 from harness.pytest.plainly import plainly
 from harness.pytest.table import Judged, places
+from harness.sla.errors import RuleError
 from harness.sla.grammar import parse_key, parse_statistic, rule_from
 from harness.sla.rule import Operator, Rule
 from reports.result import Verdict
-from reports.units import quantity
+from reports.units import against, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,13 +44,14 @@ class Judge:
         said: Every rule that was judged, by its text.
         folder: As given.
         undecided: Likewise.
+        finished: Likewise.
     """
 
     def __init__(self, finished: FinishedRun, folder: Path, undecided: Undecided) -> None:
         self.said: dict[str, RuleResult] = {}
         self.folder = folder
         self.undecided = undecided
-        self._finished = finished
+        self.finished = finished
         self._seen: dict[object, tuple[RuleResult, ...]] = {}
 
     def look(self, rules: Sequence[AnyRule], baseline: Side | None = None) -> tuple[RuleResult, ...]:
@@ -63,7 +66,7 @@ class Judge:
             stated: dict[str, list[str]] = {}
             for rule in rules:
                 stated.setdefault(rule.key, []).append(rule.condition)
-            result = self._finished.judged_with(stated, baseline)
+            result = self.finished.judged_with(stated, baseline)
             found = {each.rule: trusted(each, result.causes) for each in result.rules}
             self._seen[key] = tuple(found[str(rule)] for rule in rules)
         return self._seen[key]
@@ -74,9 +77,20 @@ class Judge:
         self.said |= {result.rule: result for result in results}
         return results
 
+    def value_of(self, blank: Rule) -> float | None:
+        """The number that a rule is about, whatever its limit; None where the run has none."""
+        result = self.finished.result
+        if (rate := result.rate(blank.metric)) is not None:
+            return rate.value
+        if not blank.is_rate:
+            summary = result.metric(*blank.series(result.loop))
+            if summary is None or not summary.n:
+                return None
+        return self.look((blank,))[0].observed
+
     def beside_error(self, result: RuleResult) -> Judged:
         """A verdict with the harness's own error beside it."""
-        return Judged(result, client_error_of(result, self._finished.result))
+        return Judged(result, client_error_of(result, self.finished.result))
 
 
 def trusted(judged: RuleResult, causes: tuple[str, ...]) -> RuleResult:
@@ -86,8 +100,20 @@ def trusted(judged: RuleResult, causes: tuple[str, ...]) -> RuleResult:
     return structs.replace(judged, verdict=Verdict.INVALID, message="; ".join((judged.message, *causes)))
 
 
+_SAID: Final = {
+    Verdict.FAIL: "SLA missed",
+    Verdict.INCONCLUSIVE: "SLA undecided",
+    Verdict.INVALID: "SLA invalid",
+    Verdict.PASS: "SLA met",
+}
+
+
 class Check:
-    """A comparison, judged. True if it passed, or is undecided and the session's settings forgive that.
+    """A comparison, judged.
+
+    True if it passed, or is undecided and the session's settings forgive that; False if it failed. One that
+    is undecided or can't be trusted is neither, so that ``assert not ...`` can't pass by it: asking for its
+    truth ends the test.
 
     Args:
         result: The whole verdict.
@@ -104,14 +130,26 @@ class Check:
         return self._judge.beside_error(self.result)
 
     @property
-    def places(self) -> tuple[str, ...]:
-        """Lines that say where to look."""
-        return places(self._judge.folder)
+    def lines(self) -> list[str]:
+        """All there is to say of it, and where to look."""
+        result, judged = self.result, self.judged
+        observed, limit = against(result.observed, result.limit, result.unit)
+        return [
+            f"{result.rule}: {_SAID[result.verdict]}",
+            f"measured {observed}  limit {limit}  margin {judged.margin}  n={result.n:,}",
+            f"interval {judged.interval}  client error {judged.error}",
+            result.message,
+            *places(self._judge.folder),
+        ]
 
     def __bool__(self) -> bool:
-        if self.result.verdict is Verdict.INCONCLUSIVE:
-            return self._judge.undecided.forgives(f"{self.result.rule}: {self.result.message}")
-        return self.result.verdict is Verdict.PASS
+        verdict = self.result.verdict
+        if verdict in (Verdict.PASS, Verdict.FAIL):
+            return verdict is Verdict.PASS
+        said = f"{self.result.rule}: {self.result.message}"
+        if verdict is Verdict.INCONCLUSIVE and self._judge.undecided.forgives(said):
+            return True
+        pytest.fail("\n".join(self.lines))
 
     def __repr__(self) -> str:
         return f"{self.result.verdict}: {self.result.rule}: {self.result.message}"
@@ -125,7 +163,8 @@ class Measured:
     """One number of a run: a percentile, a mean, a rate, a share.
 
     ``<``, ``<=``, ``>`` and ``>=`` with a limit (``"500ms"``, ``0.01``, ``"5/s"``) judge it as an objective,
-    with the run's confidence. A comparison that can't be decided, or can't be trusted, is not true either.
+    with the run's confidence. A comparison that can't be decided, or can't be trusted, is neither true nor
+    false.
 
     Args:
         key: The metric or rate, as in objectives: ``ttft``, ``service_ttft``, ``goodput``.
@@ -155,7 +194,7 @@ class Measured:
     @property
     def value(self) -> float | None:
         """In ``unit``; None without samples."""
-        return self._judge.look((self._blank,))[0].observed
+        return self._judge.value_of(self._blank)
 
     def __float__(self) -> float:
         value = self.value
@@ -178,6 +217,15 @@ class Measured:
 
     def __gt__(self, limit: object) -> Check:
         return self.compared(">", limit)
+
+    def __eq__(self, limit: object) -> bool:
+        raise RuleError(f"{self!r}: '==' can't be judged; use one of {', '.join(Operator)}")
+
+    def __ne__(self, limit: object) -> bool:
+        raise RuleError(f"{self!r}: '!=' can't be judged; use one of {', '.join(Operator)}")
+
+    def __bool__(self) -> bool:
+        raise RuleError(f"{self!r} by itself is no objective; compare it with a limit, such as <= '500ms'")
 
     @plainly
     def compared(self, operator: str, limit: object) -> Check:

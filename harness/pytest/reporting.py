@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from harness.pytest.measured import Measured
 from harness.pytest.table import near, page_of, row
 from harness.pytest.used_runs import own_runs, shared_runs
-from reports.result import Verdict
-from reports.units import against
 
 if TYPE_CHECKING:
     import pytest
 
     from harness.pytest.run import Run
     from harness.pytest.table import Judged
-
-_SAID: Final = {
-    Verdict.FAIL: "SLA missed",
-    Verdict.INCONCLUSIVE: "SLA undecided",
-    Verdict.INVALID: "SLA invalid",
-    Verdict.PASS: "SLA met",
-}
 
 
 def note(item: pytest.Item) -> list[dict[str, Any]]:
@@ -80,13 +71,4 @@ def assertion_lines(operator: str, left: object, right: object) -> list[str] | N
     """What pytest prints of ``assert run.ttft.p(99) <= "500ms"``; None for a comparison of something else."""
     if not isinstance(left, Measured) or operator not in ("<", "<=", ">", ">="):
         return None
-    check = left.compared(operator, right)
-    result, judged = check.result, check.judged
-    observed, limit = against(result.observed, result.limit, result.unit)
-    return [
-        f"{result.rule}: {_SAID[result.verdict]}",
-        f"measured {observed}  limit {limit}  margin {judged.margin}  n={result.n:,}",
-        f"interval {judged.interval}  client error {judged.error}",
-        result.message,
-        *check.places,
-    ]
+    return left.compared(operator, right).lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING, Any
 
 from harness import metrics
@@ -17,6 +18,7 @@ from harness.sla.error_classes import share_of
 from harness.sla.errors import RuleError
 from harness.sla.judge import Judgement
 from harness.sla.keywords import rules_of_keywords
+from harness.sla.quantity import write_number
 from reports.result import Verdict
 from scenarios.suggestions import did_you_mean
 
@@ -112,6 +114,8 @@ class Run:
             AssertionError: One of them isn't met, is undecided, or can't be judged.
             RuleError: One of them is no objective.
         """
+        if not objectives:
+            raise RuleError("check() judges nothing; write an objective, such as check(ttft_p99='500ms')")
         results = self._judge.judge(rules_of_keywords(objectives))
         complaint = self._complaint(Judgement(verdict=None, rules=results, causes=self.result.causes))
         if complaint is None:
@@ -165,7 +169,8 @@ class Values:
         Raises:
             RuleError: Not between 0 and 100.
         """
-        return Measured(self._key, f"p{p}", self._judge)
+        number = isinstance(p, int | float) and math.isfinite(p)
+        return Measured(self._key, f"p{write_number(p) if number else p}", self._judge)
 
     @property
     def mean(self) -> Measured:

@@ -12,6 +12,7 @@ from harness.pytest.run import Run
 from harness.pytest.settings import api_key, value_of
 from harness.pytest.spine import spine
 from harness.pytest.undecided import Undecided
+from harness.sla.errors import RuleError
 from scenarios.scaling import scaled
 
 if TYPE_CHECKING:
@@ -69,6 +70,18 @@ class Sender:
         scenario = scaled(build_scenario(source, {**self._usual, **keys}, rules, name), self._scale)
         objectives_of(scenario, scenario.outline())
         return scenario
+
+    def demand_judgeable(self, scenario: Scenario, rules: Iterable[Rule]) -> None:
+        """Refuse what a marker asks of a run of the scenario, where no such run could answer.
+
+        Raises:
+            RuleError: It has no values for one of the rules.
+        """
+        stated = build_scenario(scenario, {}, rules)
+        try:
+            objectives_of(stated, stated.outline())
+        except RuleError as error:
+            raise RuleError(f"sla marker: {error}") from error
 
     def thread(self, scenario: Scenario, folder: Path, workers: Asked) -> OwnThread[FinishedRun]:
         """A thread that will run the scenario."""

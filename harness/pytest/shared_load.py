@@ -10,7 +10,7 @@ from harness.pytest.pending_run import PendingRun
 from harness.pytest.plainly import plainly
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
     from types import FrameType
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from harness.pytest.result_places import ResultPlaces
     from harness.pytest.run import Run
     from harness.pytest.sender import Sender
+    from harness.sla.rule import Rule
     from harness.workers.crew_size import Asked
     from scenarios.scenario import Scenario
 
@@ -32,6 +33,7 @@ class SharedLoad:
         places: Makes the place of a result folder from its name.
         left: What other processes of the session have sent.
         used: Told of each run that somebody asks for.
+        asked: The objectives that the test that goes on will judge the run by.
     """
 
     def __init__(
@@ -40,11 +42,13 @@ class SharedLoad:
         places: Callable[[str], ResultPlaces],
         left: LeftRuns,
         used: Callable[[Run], None],
+        asked: Callable[[], Sequence[Rule]],
     ) -> None:
         self._sender = sender
         self._places = places
         self._left = left
         self._used = used
+        self._asked = asked
         self._runs: dict[str, Run] = {}
         self._pending: dict[str, PendingRun] = {}
 
@@ -76,6 +80,7 @@ class SharedLoad:
         if run is not None:
             self._used(run)
             return run
+        self._sender.demand_judgeable(scenario, self._asked())
         pending = self._pending.get(key) or self._begun(key, scenario, workers)
         return pending if _is_coroutine(_caller()) else pending.wait()
 

@@ -22,9 +22,14 @@ def begin(item: pytest.Item) -> None:
     item.config.stash[_CURRENT] = item
 
 
+def current(config: pytest.Config) -> pytest.Item | None:
+    """The test that goes on, of those that look at runs."""
+    return config.stash.get(_CURRENT, None)
+
+
 def note_shared(config: pytest.Config, run: Run) -> None:
     """The test that goes on asked for a shared run."""
-    item = config.stash.get(_CURRENT, None)
+    item = current(config)
     if item is not None:
         item.stash.setdefault(_SHARED, []).append(run)
 

@@ -37,6 +37,10 @@ def test_it_is_as_if_they_had_been_stated_before(timetable: TimetableProcess, tm
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == before
     with pytest.raises(RuleError, match="tftt"):
         done.judged_with({"tftt": ["p90 < 5s"]})
+    with pytest.raises(RuleError, match="a closed loop has no due times"):
+        done.judged_with({"schedule_lag": ["p95 < 1s"]})
+    with pytest.raises(RuleError, match="give token_deadlines"):
+        done.judged_with({"token_deadline_attainment": ["p5 >= 90%"]})
 
     manifest = done.folder.manifest()
     together = {**STATED, **MORE, "output_tokens": [*STATED["output_tokens"], *MORE["output_tokens"]]}

@@ -11,6 +11,7 @@ import pytest
 
 from harness.sla.grammar import rules_from
 from harness.sla.judge import judge
+from harness.sla.preconditions import demand_judgeable
 from harness.summary import Summarizer
 from reports.result import SCHEMA_VERSION, ClientHealth, Result
 
@@ -65,6 +66,7 @@ class Finished:
             stated[key] = [*stated.get(key, ()), *texts]
         scenario, rules = self._scenario, rules_from(stated)
         schedule = scenario.schedule()
+        demand_judgeable(rules, loop=schedule.loop, deadlines=scenario.token_deadlines is not None)
         summarizer = Summarizer.of_schedule(schedule, rules=rules)
         for record in self.records:
             summarizer.add(record)
