@@ -1,7 +1,7 @@
 """The metrics of measured requests in histograms: memory doesn't grow with tokens or requests.
 
-This is the one place where exact values become whole histogram units: microseconds, tokens, thousandths of a
-token per second, two-thousandths of the whole.
+This is the one place where exact values become whole histogram units: microseconds, tokens, stalls,
+thousandths of a token per second, two-thousandths of the whole.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from harness import metrics
 from harness.metrics import Missing, Unit
 from harness.series import Series, all_series
+from harness.terms import NO_TERMS
 from reports.hdr_errors import ValueOutOfRangeError
 from reports.histogram import Histogram
 
@@ -24,12 +25,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from harness.record import Record
+    from harness.terms import Terms
     from harness.window import Window
-    from scenarios.token_deadlines import TokenDeadlines
 
 FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
-_STEP: Final = {Unit.NS: 1_000.0, Unit.TOKENS: 1.0, Unit.TOKENS_PER_SECOND: 0.001, Unit.SHARE: 0.0005}
+_STEP: Final = {
+    Unit.NS: 1_000.0,
+    Unit.TOKENS: 1.0,
+    Unit.TOKENS_PER_SECOND: 0.001,
+    Unit.SHARE: 0.0005,
+    Unit.STALLS: 1.0,
+}
 """One histogram unit in the metric's unit. Up to 2,000 units have a bucket each, hence that of shares."""
 _DUST: Final = 1e-9
 _ADDS_PER_TURN: Final = 32
@@ -48,16 +55,16 @@ class Recorder:
     Args:
         window: What is measured.
         loop: ``open`` or ``closed``.
-        deadlines: Of tokens; None where none are stated: then what needs them is left out.
+        terms: Of the scenario; what needs one that it lacks is left out.
     """
 
-    def __init__(self, window: Window, loop: str, deadlines: TokenDeadlines | None = None) -> None:
+    def __init__(self, window: Window, loop: str, terms: Terms = NO_TERMS) -> None:
         self.window = window
         self.loop = loop
         self._columns = {
-            series: Column(series, deadlines)
+            series: Column(series, terms)
             for series in all_series(loop)
-            if deadlines is not None or not metrics.metric(series.metric).needs_deadlines
+            if metrics.metric(series.metric).exists_under(terms)
         }
         if loop != "open":
             self._columns.pop(Series("schedule_lag"))
@@ -120,12 +127,12 @@ class Column:
         num_unfit: Values beyond the histogram's range; a run with such a value can't be trusted.
     """
 
-    def __init__(self, series: Series, deadlines: TokenDeadlines | None = None) -> None:
+    def __init__(self, series: Series, terms: Terms = NO_TERMS) -> None:
         self.series = series
         self.histogram = Histogram()
         self.missing: Counter[str] = Counter()
         self.num_unfit = 0
-        self._metric = metrics.metric(series.metric).under(deadlines)
+        self._metric = metrics.metric(series.metric).under(terms)
         self._step = step(self._metric.unit)
         self._buffer = array("d")
 

@@ -11,6 +11,7 @@ from harness.past_scenario import past_scenario
 from harness.sla.grammar import rules_from
 from harness.summary import Summarizer, SummaryState
 from harness.telemetry.client_side import ClientSide
+from harness.terms import Terms
 from harness.warm_up import WarmUp, WarmUpState
 
 if TYPE_CHECKING:
@@ -100,8 +101,7 @@ class Tally:
             capped=manifest.capped,
             rules=self.rules,
             max_samples=self.scenario.samples,
-            stall_limit_ns=self.scenario.stall_limit,
-            deadlines=self.scenario.token_deadlines,
+            terms=Terms.of(self.scenario),
         )
 
     @property

@@ -23,6 +23,7 @@ TITLES = {  # in the order in which tables show them
     "schedule_lag": "Schedule lag",
     "close_lag": "Close lag",
     "stall_max": "Longest stall",
+    "stalls": "Stalls",
     "output_rate_per_user": "Output rate per user",
     "token_deadline_attainment": "Tokens in time",
     "output_tokens": "Output tokens",

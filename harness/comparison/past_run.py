@@ -15,6 +15,7 @@ from harness.comparison.sampling import sample_of
 from harness.damage import examined
 from harness.past_scenario import past_scenario
 from harness.sla.grammar import rules_from
+from harness.terms import Terms
 from harness.workers.journals import read_records
 from reports.document import DocumentError
 from reports.result import Result, load
@@ -83,6 +84,6 @@ def past_run(
             result,
             window,
             rules_from(scenario.thresholds),
-            scenario.token_deadlines,
+            Terms.of(scenario),
         ),
     )

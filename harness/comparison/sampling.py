@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from harness.record import Record
     from harness.sla.rule import Rule
+    from harness.terms import Terms
     from harness.window import Window
     from reports.result import Result
-    from scenarios.token_deadlines import TokenDeadlines
 
 _LAYOUT: Final = Layout()
 _MANY: Final = 1 << 19
@@ -33,7 +33,7 @@ def sample_of(
     result: Result,
     window: Window,
     rules: Iterable[Rule],
-    deadlines: TokenDeadlines | None,
+    terms: Terms,
 ) -> Sample:
     """The sample of a run.
 
@@ -42,10 +42,10 @@ def sample_of(
         result: What its report shows.
         window: What was measured.
         rules: Its objectives, which say what a good request is.
-        deadlines: Of tokens, None where none are stated.
+        terms: What answers were measured by.
     """
     per_cell = cell_size(result.num_requests)
-    attainment = Attainment(rules, result.loop, deadlines)
+    attainment = Attainment(rules, result.loop, terms)
     columns = {name: _Column(name, result.loop, per_cell) for name in METRICS}
     outcomes, good_ns = _Outcomes(per_cell), []
     for record in records:

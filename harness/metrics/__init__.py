@@ -31,7 +31,7 @@ from scenarios.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from harness.record import Record
-    from scenarios.token_deadlines import TokenDeadlines
+    from harness.terms import Terms
 
 Values: TypeAlias = Sequence[float] | np.ndarray[Any, np.dtype[np.float64]]
 
@@ -43,6 +43,7 @@ class Unit(enum.StrEnum):
     TOKENS = "tokens"
     TOKENS_PER_SECOND = "tokens/s"
     SHARE = "share"
+    STALLS = "stalls"
 
 
 class Missing(str):
@@ -96,10 +97,14 @@ class Metric(ABC):
         """The name of its file."""
         return type(self).__module__.rpartition(".")[2]
 
-    def under(self, deadlines: TokenDeadlines | None) -> Self:
-        """This metric in a scenario that states such deadlines."""
-        del deadlines
+    def under(self, terms: Terms) -> Self:
+        """This metric in a scenario of such terms."""
+        del terms
         return self
+
+    def exists_under(self, terms: Terms) -> bool:
+        """Whether a scenario of such terms has it at all."""
+        return terms.token_deadlines is not None or not self.needs_deadlines
 
     @abstractmethod
     def values(self, record: Record, start_ns: int) -> Values | Missing:

@@ -11,6 +11,7 @@ from harness.summary.token_arrivals import token_arrivals
 
 if TYPE_CHECKING:
     from harness.record import Record
+    from harness.terms import Terms
     from scenarios.token_deadlines import TokenDeadlines
 
 _NO_DEADLINES = Missing("no token deadlines are stated; give token_deadlines: {ttft: 500ms, tpot: 100ms}")
@@ -36,9 +37,9 @@ class TokenDeadlineAttainment(RequestMetric):
     def __init__(self, deadlines: TokenDeadlines | None = None) -> None:
         self._deadlines = deadlines
 
-    def under(self, deadlines: TokenDeadlines | None) -> Self:
-        """The metric by these deadlines."""
-        return type(self)(deadlines)
+    def under(self, terms: Terms) -> Self:
+        """The metric by the deadlines of these terms."""
+        return type(self)(terms.token_deadlines)
 
     def value(self, record: Record, start_ns: int) -> float | Missing:
         """From 0 to 1."""

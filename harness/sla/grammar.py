@@ -193,6 +193,7 @@ def _example(metric: str) -> str:
     return {
         "ns": "'p99 < 500ms'",
         "tokens": "'min >= 1'",
+        "stalls": "'p99 <= 0'",
         "tokens/s": "'> 100 tokens/s'" if metric in UNITS else "'p5 >= 20 tokens/s'",
         "requests/s": "'>= 5/s'",
         "share": _share_example(metric),

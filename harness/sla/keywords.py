@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from harness.sla.rule import Rule
 
 _TAIL: Final = re.compile(r"(?P<key>\w+?)_(?P<statistic>p\d+(?:_\d+)?|mean|min|max)")
-_SMALLER_IS_BETTER: Final = ("ns", SHARE)
+_SMALLER_IS_BETTER: Final = (metrics.Unit.NS, SHARE, metrics.Unit.STALLS)
 
 
 def rules_of_keywords(keywords: Mapping[str, object]) -> tuple[Rule, ...]:

@@ -6,6 +6,7 @@ In a scenario they stand under the metric, as k6 writes its thresholds::
       ttft: ["p99 < 500ms", "mean < 200ms"]
       service_e2e: ["max < 20s"]             # from sent instead of from due; also e2e(service)
       output_tokens: ["min >= 1"]
+      stalls: ["p99 <= 0", "mean < 0.1"]     # gaps over stall_limit: in 99 % of the requests none
       error_rate: ["< 1%"]
       error_rate[timeout]: ["< 0.1%"]        # of one class; also error_rate_timeout
       goodput: [">= 5/s"]

@@ -9,6 +9,7 @@ from harness.counting import Counting
 from harness.metrics import Missing, RequestMetric
 from harness.rates import UNITS
 from harness.summary.throughput import per_second
+from harness.terms import NO_TERMS
 from reports.result import Rate
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from harness.record import Record
     from harness.sla.rule import Rule
-    from scenarios.token_deadlines import TokenDeadlines
+    from harness.terms import Terms
 
 _NO_OBJECTIVE = "no objective of single requests is stated"
 _NO_REQUEST = "no request was measured"
@@ -37,11 +38,11 @@ class Attainment(Counting):
 
     counted = ("num_hits", "num_misses", "num_failed", "num_unmeasurable", "num_cut", "_num_succeeded")
 
-    def __init__(self, rules: Iterable[Rule], loop: str, deadlines: TokenDeadlines | None = None) -> None:
+    def __init__(self, rules: Iterable[Rule], loop: str, terms: Terms = NO_TERMS) -> None:
         self.num_hits = self.num_misses = self.num_failed = self.num_unmeasurable = self.num_cut = 0
         self._num_succeeded = 0
         self._objectives = [
-            (metric.under(deadlines), rule.series(loop), rule)
+            (metric.under(terms), rule.series(loop), rule)
             for rule in rules
             if not rule.is_rate and isinstance(metric := metrics.metric(rule.metric), RequestMetric)
         ]

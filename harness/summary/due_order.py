@@ -18,6 +18,7 @@ from harness import metrics
 from harness.metrics import Missing, RequestMetric
 from harness.rates import ATTAINMENT, SHARE, UNITS
 from harness.summary.shares import mark
+from harness.terms import NO_TERMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from harness.record import Record
     from harness.series import Series
     from harness.sla.rule import Rule
-    from scenarios.token_deadlines import TokenDeadlines
+    from harness.terms import Terms
 
 FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -68,6 +69,7 @@ class Ordered:
         columns: By name, same shape.
 
     Attributes:
+        due_ns: In order.
         columns: Likewise, in order.
     """
 
@@ -77,7 +79,14 @@ class Ordered:
         order = np.argsort(due_ns, kind="stable")
         if np.any(np.diff(due_ns[order]) == 0):  # alike in all columns they may stand in any order
             order = np.lexsort((*columns.values(), due_ns))
+        self.due_ns = due_ns[order]
         self.columns = {name: column[order] for name, column in columns.items()}
+
+    def due_ns_of(self, rule: Rule, series: Series | None) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """When the requests were due that ``samples`` tells of, in their order; it must tell of some."""
+        name = rule.metric if series is None else str(series)
+        column = self.columns[name if name in self.columns else _number(name)]
+        return np.asarray(self.due_ns[~np.isnan(column)])
 
     def samples(self, rule: Rule, series: Series | None) -> Samples | None:
         """What a rule is judged by; None where the order says nothing of it.
@@ -126,10 +135,10 @@ class DueOrder:
     Args:
         rules: Its objectives.
         loop: ``open`` or ``closed``.
-        deadlines: Of tokens; None where none are stated.
+        terms: Of the scenario.
     """
 
-    def __init__(self, rules: Iterable[Rule], loop: str, deadlines: TokenDeadlines | None = None) -> None:
+    def __init__(self, rules: Iterable[Rule], loop: str, terms: Terms = NO_TERMS) -> None:
         self._due_ns = array("q")
         self._columns: dict[str, array[float]] = {}
         shares: list[str] = []
@@ -140,7 +149,7 @@ class DueOrder:
             else:
                 by_series.setdefault(rule.series(loop), []).append(rule)
         self._shares = tuple(dict.fromkeys(shares))
-        self._valued = [_Valued(series, rules, deadlines) for series, rules in by_series.items()]
+        self._valued = [_Valued(series, rules, terms) for series, rules in by_series.items()]
         self._columns = {name: array("f") for name in self._names()}
 
     def _names(self) -> Iterator[str]:
@@ -184,9 +193,9 @@ class DueOrder:
 class _Valued:
     """The numbers of a request that rules on one series need."""
 
-    def __init__(self, series: Series, rules: Iterable[Rule], deadlines: TokenDeadlines | None) -> None:
+    def __init__(self, series: Series, rules: Iterable[Rule], terms: Terms) -> None:
         self._series = series
-        self._metric: Metric = metrics.metric(series.metric).under(deadlines)
+        self._metric: Metric = metrics.metric(series.metric).under(terms)
         self._is_plain = isinstance(self._metric, RequestMetric)
         name = str(series)
         self._percentiles = [rule for rule in rules if _is_percentile(rule)]

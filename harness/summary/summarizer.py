@@ -23,6 +23,7 @@ from harness.summary.slices import Slices, SlicesState
 from harness.summary.snapshot import Snapshot
 from harness.summary.summary import Summary
 from harness.summary.throughput import Throughput
+from harness.terms import NO_TERMS
 from harness.window import window_of
 from reports.result import Sample
 
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
     from harness.record import Record
     from harness.sla.rule import Rule
     from harness.summary.token_arrivals import IntArray
+    from harness.terms import Terms
     from harness.window import Window
     from reports.result import ClientHealth
     from scenarios.schedule import Schedule
-    from scenarios.token_deadlines import TokenDeadlines
 
 _MAX_TEXT: Final = 2_000
 _COUNTS: Final = ("_num_succeeded", "_num_failed", "_num_cut")
@@ -74,8 +75,7 @@ class Summarizer:
         capped: Whether an open loop has a cap on requests in flight.
         rules: Objectives; those of single requests decide what counts for goodput.
         max_samples: How many prompts and answers to keep.
-        stall_limit_ns: A gap between chunks longer than this is counted as a stall; None to count none.
-        deadlines: Of tokens; None where none are stated.
+        terms: What answers are measured by.
     """
 
     def __init__(
@@ -86,8 +86,7 @@ class Summarizer:
         capped: bool = False,
         rules: Iterable[Rule] = (),
         max_samples: int = 3,
-        stall_limit_ns: int | None = None,
-        deadlines: TokenDeadlines | None = None,
+        terms: Terms = NO_TERMS,
     ) -> None:
         self._window = window
         self._loop = loop
@@ -97,15 +96,15 @@ class Summarizer:
         self._ended_ns = 0
         self._num_succeeded = self._num_failed = self._num_cut = 0
         self._pace = Pace()
-        self._recorder = Recorder(window, loop, deadlines)
+        self._recorder = Recorder(window, loop, terms)
         self._throughput = Throughput(window)
-        self._attainment = Attainment(self._rules, loop, deadlines)
+        self._attainment = Attainment(self._rules, loop, terms)
         self._slices = Slices(series_of("ttft", RESPONSE, loop))
         self._errors = ErrorTable()
         self._rows = RequestRows(loop)
-        self._observations = Observations(stall_limit_ns)
+        self._observations = Observations(terms.stall_limit_ns)
         self._conversations = ConversationTable(loop)
-        self._due_order = DueOrder(self._rules, loop, deadlines)
+        self._due_order = DueOrder(self._rules, loop, terms)
         self._samples: list[Sample] = []
 
     @classmethod

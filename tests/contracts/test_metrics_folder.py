@@ -11,6 +11,7 @@ import pytest
 from harness import metrics
 from harness.metrics import ClientError, Metric, Missing, RequestMetric, TokenMetric, Unit
 from harness.recorder import step
+from harness.terms import Terms
 from scenarios.token_deadlines import TokenDeadlines
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(params=metrics.names())
 def metric(request: pytest.FixtureRequest) -> Metric:
-    return metrics.metric(request.param).under(TokenDeadlines(ttft="100ms", tpot="10ms"))
+    return metrics.metric(request.param).under(Terms(TokenDeadlines(ttft="100ms", tpot="10ms"), 1))
 
 
 @pytest.fixture

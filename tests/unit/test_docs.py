@@ -24,7 +24,7 @@ def test_the_scenario_of_the_documentation_can_be_run(tmp_path: Path) -> None:
     example.write_text(re.sub(r"^    ", "", block[0], flags=re.MULTILINE))
     scenario = load_scenario(example)
     assert scenario.schedule().loop == "open"
-    assert len(rules_from(scenario.thresholds)) == 8
+    assert len(rules_from(scenario.thresholds)) == 9
 
 
 def test_every_metric_and_rate_is_defined() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.sla.evidence import extreme, mean, percentile, rate, share
+from harness.metrics import Unit
+from harness.sla.evidence import extreme, mean, percentile, rate, share, stalls
 from harness.sla.finding import Finding
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def find(rule: Rule, snapshot: Snapshot, confidence: float) -> Finding:
     if rule.statistic.p is not None:
         return percentile.find(rule, rule.statistic.p, snapshot, confidence)
     if rule.statistic.name == "mean":
-        return mean.find(rule, snapshot, confidence)
+        return (stalls if rule.unit == Unit.STALLS else mean).find(rule, snapshot, confidence)
     return extreme.find(rule, snapshot)
 
 

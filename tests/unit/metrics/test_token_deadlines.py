@@ -18,6 +18,7 @@ from harness.sla.judge import judge
 from harness.sla.keywords import rules_of_keywords
 from harness.sla.preconditions import demand_judgeable
 from harness.summary import Summarizer
+from harness.terms import Terms
 from harness.window import Window
 from reports.result import Verdict
 from scenarios.errors import ScenarioError
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
     from tests.conftest import MakeRecord
 
 MS = 1_000_000
-DEADLINES = TokenDeadlines(ttft="100ms", tpot="10ms")
+TERMS = Terms(TokenDeadlines(ttft="100ms", tpot="10ms"))
 NAME = "token_deadline_attainment"
 
 
 def share(record: Record, start_ns: int = 0) -> float | Missing:
-    found = metric(NAME).under(DEADLINES).values(record, start_ns)
+    found = metric(NAME).under(TERMS).values(record, start_ns)
     return found if isinstance(found, Missing) else found[0]
 
 
@@ -96,12 +97,12 @@ def test_equals_the_definition_token_by_token(chunks: list[tuple[int, int]]) -> 
 def test_without_deadlines_there_is_no_series(make_record: MakeRecord) -> None:
     assert isinstance(metric(NAME).values(make_record(), 0), Missing)
     assert Series(NAME, "response") not in Recorder(Window(), "open").columns()
-    assert Series(NAME, "service") in Recorder(Window(), "open", DEADLINES).columns()
+    assert Series(NAME, "service") in Recorder(Window(), "open", TERMS).columns()
 
 
 def test_only_all_tokens_are_100_per_cent(make_record: MakeRecord) -> None:
     """One late token of 10,000 is 99.95 % in a histogram, and not 100 %."""
-    recorder = Recorder(Window(), "closed", DEADLINES)
+    recorder = Recorder(Window(), "closed", TERMS)
     late = make_record(chunks=(101, *(102,) * 9_999))
     recorder.add(late)
     recorder.add(make_record())
@@ -123,7 +124,7 @@ def test_only_all_tokens_are_100_per_cent(make_record: MakeRecord) -> None:
 def test_objectives_of_it(make_record: MakeRecord, condition: str, verdict: Verdict) -> None:
     """Every request has 75 % of its tokens in time."""
     rules = rules_from({NAME: [condition]})
-    summarizer = Summarizer(Window(), "open", rules=rules, deadlines=DEADLINES)
+    summarizer = Summarizer(Window(), "open", rules=rules, terms=TERMS)
     for i in range(100):
         summarizer.add(make_record(i, due=10 * i, chunks=(101, 110, 120, 130)))
     (result,) = judge(rules, summarizer.snapshot()).rules
@@ -133,7 +134,7 @@ def test_objectives_of_it(make_record: MakeRecord, condition: str, verdict: Verd
 def test_it_makes_goodput(make_record: MakeRecord) -> None:
     """Of 100 requests 60 have 9 of 10 tokens in time, which is asked of each."""
     rules = rules_from({NAME: ["p50 >= 90%"], "attainment": [">= 10%"]})
-    summarizer = Summarizer(Window(), "open", rules=rules, deadlines=DEADLINES)
+    summarizer = Summarizer(Window(), "open", rules=rules, terms=TERMS)
     nine, eight = (101, *range(110, 200, 10)), (101, 111, *range(120, 200, 10))
     for i in range(100):
         summarizer.add(make_record(i, due=10 * i, chunks=nine if i < 60 else eight))

@@ -17,6 +17,7 @@ from harness.summary import Summarizer, SummaryState
 from harness.summary.error_table import ErrorTable
 from harness.summary.request_rows import RequestRows
 from harness.telemetry.client_side import ClientSide
+from harness.terms import Terms
 from harness.warm_up import WarmUp, WarmUpState
 from harness.window import Window
 from reports.hdr_errors import DecodeError
@@ -100,7 +101,7 @@ def _turn(index: int, chance: random.Random) -> dict[str, int]:
 def _summarizer(records: Sequence[Record], loop: str) -> Summarizer:
     window = Window(start_ns=S // 2, end_ns=40 * S)
     deadlines = TokenDeadlines(ttft="400ms", tpot="15ms")
-    made = Summarizer(window, loop, rules=RULES, stall_limit_ns=S, deadlines=deadlines)
+    made = Summarizer(window, loop, rules=RULES, terms=Terms(deadlines, S))
     for record in records:
         made.add(record)
     return made

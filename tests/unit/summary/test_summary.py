@@ -9,6 +9,7 @@ import pytest
 from harness.record import Outcome, Record, TokenSource
 from harness.sla.grammar import rules_from
 from harness.summary import Summarizer, Summary
+from harness.terms import Terms
 from harness.window import Window
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def test_A5_01_two_empty_answers_of_three_hundred(make_record: MakeRecord) -> No
 
 def test_stalls_are_counted(make_record: MakeRecord) -> None:
     records = [make_record(chunks=(100, 1_200, 2_500)), make_record(chunks=(100, 1_100)), make_record()]
-    notes = _summary(records, stall_limit_ns=S).notes
+    notes = _summary(records, terms=Terms(stall_limit_ns=S)).notes
     assert "2 stalls longer than 1s in 1 requests" in notes
     assert not any("stalls" in note for note in _summary(records).notes)
 
