@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from reports.capacity import words
-from reports.formats.console import STYLES, VERDICT_INK, plain_table
+from reports.terminal import STYLES, VERDICT_INK, plain_table
 from reports.text import one_line
 from reports.units import duration
 

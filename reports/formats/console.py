@@ -9,13 +9,13 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from reports import headline, server_view, turns_view, view
+from reports.objectives_table import objectives_table
+from reports.terminal import STYLES, plain_table
 from reports.text import one_line
 from reports.units import duration, quantity
 
@@ -26,17 +26,7 @@ if TYPE_CHECKING:
 
 FILE_NAME = "summary.txt"
 
-STYLES = {
-    "PASS": "bold white on green4",
-    "FAIL": "bold white on red3",
-    "INCONCLUSIVE": "bold black on dark_orange",
-    "INVALID": "bold white on dark_magenta",
-    "INTERRUPTED": "bold black on dark_orange",
-    "NOT JUDGED": "bold reverse",
-}
-VERDICT_INK = {"PASS": "green", "FAIL": "bold red", "INCONCLUSIVE": "dark_orange", "INVALID": "bold magenta"}
 _WIDE = 108
-_NARROW = 72
 
 
 def render(result: Result) -> str:
@@ -83,17 +73,7 @@ def _head(result: Result) -> RenderableType:
 def _rules(result: Result, width: int) -> RenderableType | None:
     if not result.rules:
         return None
-    wide = width >= _WIDE
-    numbers: tuple[str, ...] = ("observed", "limit", "margin", "n", "interval")
-    numbers = numbers if wide else numbers[: 3 if width >= _NARROW else 2]
-    table = plain_table("Objectives", "verdict", "rule", numbers=numbers)
-    table.columns[0].no_wrap = True
-    for line in map(view.rule_line, result.rules):
-        margin = line.margin if wide else line.margin.partition(" (")[0]
-        cells = (line.observed, line.limit, margin, line.n, line.interval)[: len(numbers)]
-        word = Text(line.verdict, style=VERDICT_INK[line.verdict])
-        table.add_row(word, Text(one_line(line.rule)), *map(Text, cells))
-    return Group(table, *_rule_messages(result))
+    return Group(objectives_table(result.rules, width), *_rule_messages(result))
 
 
 def _rule_messages(result: Result) -> Iterator[Text]:
@@ -182,22 +162,3 @@ def _of_workers(health: ClientHealth) -> str:
         return ""
     shares = ", ".join(quantity(worker.cpu_share, "", 2) for worker in health.workers)
     return f" by {len(health.workers)} workers ({shares})"
-
-
-def plain_table(title: str, *words: str, numbers: tuple[str, ...]) -> Table:
-    """A table of the house: words to the left, numbers to the right."""
-    table = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        header_style="dim",
-        pad_edge=True,
-        padding=(0, 1),
-    )
-    for name in words:
-        table.add_column(name, overflow="fold")
-    for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table

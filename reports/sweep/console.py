@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from reports.formats.console import STYLES, VERDICT_INK, plain_table
 from reports.sweep import words
+from reports.terminal import STYLES, VERDICT_INK, plain_table
 from reports.text import one_line
 
 if TYPE_CHECKING:
