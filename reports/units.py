@@ -28,8 +28,13 @@ class Scale:
     divisor: float
 
     def number(self, value: float | None, digits: int = 4) -> str:
-        """``value``, given in the stored unit, without the label."""
-        return MISSING if value is None else significant(value / self.divisor, digits)
+        """``value``, given in the stored unit, without the label; what isn't all is never 100 %."""
+        if value is None:
+            return MISSING
+        shown = significant(value / self.divisor, digits)
+        if self.label == "%" and value < 1 and digits < _MAX_DECIMALS and _parse(shown) == 100:
+            return self.number(value, digits + 1)
+        return shown
 
     def text(self, value: float | None, digits: int = 4) -> str:
         """``value``, given in the stored unit, with the label."""

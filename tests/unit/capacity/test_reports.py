@@ -130,6 +130,13 @@ def test_words_of_the_interval(question: Question, make_limits: MakeLimits, make
     assert "at most" in upper.sentence
 
 
+def test_a_confidence_is_written_with_all_its_nines(
+    question: Question, make_limits: MakeLimits, make_probe: MakeProbe
+) -> None:
+    found = answer(question, make_limits(confidence=0.99999), [make_probe(4, "PASS")], End.BUDGET)
+    assert "or more with 99.999 % confidence" in found.sentence
+
+
 def test_contradictions_are_told(question: Question, make_limits: MakeLimits, make_probe: MakeProbe) -> None:
     found = answer(question, make_limits(), [make_probe(8, "PASS"), make_probe(4, "FAIL")], End.BUDGET)
     assert "passed at 8 and one failed at 4" in found.notes[0]

@@ -91,6 +91,14 @@ def test_margins(value: float | None, limit: float, unit: str, upper: bool, text
 
 
 @pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.99999, "99.999 %"), (0.9999996, "99.99996 %"), (1.0, "100 %"), (0.999, "99.90 %"), (0.95, "95 %")],
+)
+def test_what_is_not_all_is_not_100_percent(share: float, text: str) -> None:
+    assert quantity(share, "share") == text
+
+
+@pytest.mark.parametrize(
     ("seconds", "text"), [(0.4, "0.4 s"), (34.25, "34.2 s"), (725, "12 min 05 s"), (7380, "2 h 03 min")]
 )
 def test_durations(seconds: float, text: str) -> None:
