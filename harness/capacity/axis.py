@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from harness.capacity.errors import CapacityError
+from harness.comparison.objectives import relative_rules_from
 from harness.rates import REQUESTS_PER_SECOND, TOKENS_PER_SECOND
 from scenarios.durations import format_duration
+from scenarios.ranges import MAX_AT_ONCE, MAX_RATE, MIN_RATE
 from scenarios.scenario import scenario_from
 
 if TYPE_CHECKING:
@@ -36,13 +38,38 @@ class Axis(NamedTuple):
     start: float
     whole: bool
 
+    @property
+    def least(self) -> float:
+        """The smallest load that a scenario can have."""
+        return 1.0 if self.whole else MIN_RATE
+
+    @property
+    def most(self) -> float:
+        """The largest."""
+        return float(MAX_AT_ONCE) if self.whole else MAX_RATE
+
+    @property
+    def allowed(self) -> str:
+        """In words, the loads that there are."""
+        kind = "a whole number of slots, from" if self.whole else "requests per second, a number from"
+        return f"{kind} {self.least:g} to {self.most:,.0f}"
+
 
 def axis_of(scenario: Scenario, rules: Iterable[Rule]) -> Axis:
     """The axis of a scenario, whose objectives a search can be made for.
 
+    Args:
+        scenario: What is sent.
+        rules: Its objectives with limits of their own.
+
     Raises:
-        CapacityError: It has no objectives, or some that a small load misses; or its load isn't one number.
+        CapacityError: It has no objectives, or some that a small load misses or that are relative to a
+            baseline; or its load isn't one number.
     """
+    for relative in relative_rules_from(scenario.thresholds):
+        raise CapacityError(
+            f"'{relative}': a search is held against no baseline; state the limit as a number, or take it out"
+        )
     rules = tuple(rules)
     if not rules:
         raise CapacityError(

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final
+import math
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from harness.capacity.errors import CapacityError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from harness.capacity.axis import Axis
 
 DEFAULT_PROBES: Final = 16
 DEFAULT_TIME_S: Final = 1_800.0
@@ -33,8 +39,11 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
     lowest: float | None = None
     highest: float | None = None
 
-    def check(self) -> None:
+    def check(self, axis: Axis) -> None:
         """Refuse what can't be.
+
+        Args:
+            axis: What the loads are of.
 
         Raises:
             CapacityError: Some of it can't.
@@ -45,6 +54,18 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
             )
         if not 2 <= self.max_probes <= _MOST_PROBES:
             raise CapacityError(f"{self.max_probes} probes: give from 2 to {_MOST_PROBES}")
-        loads = [each for each in (self.lowest, self.start, self.highest) if each is not None]
-        if any(each <= 0 for each in loads) or loads != sorted(loads):
-            raise CapacityError("the range must be 0 < lowest <= start <= highest")
+        loads = dict(self._loads())
+        for option, load in loads.items():
+            if not math.isfinite(load) or not axis.least <= load <= axis.most:
+                raise CapacityError(f"{option} {load:g}: give {axis.allowed}")
+            if axis.whole and not load.is_integer():
+                raise CapacityError(f"{option} {load:g}: there are no parts of a slot; give {axis.allowed}")
+        if list(loads.values()) != sorted(loads.values()):
+            given = ", ".join(f"{option} {load:g}" for option, load in loads.items())
+            raise CapacityError(f"{given}: the range must be lowest <= start <= highest")
+
+    def _loads(self) -> Iterator[tuple[str, float]]:
+        """Those that are given, by option, which should be from the smallest to the largest."""
+        for option, load in (("--min", self.lowest), ("--start", self.start), ("--max", self.highest)):
+            if load is not None:
+                yield option, load

@@ -46,9 +46,9 @@ async def inquire(scenario: Scenario, budget: Budget, order: Order) -> tuple[Cap
         ScenarioError: The scenario can't be used. Nothing was sent.
         HarnessError: The options, the server or the folder can't be used.
     """
-    budget.check()
     rules = objectives_of(scenario, scenario.outline())
     axis = axis_of(scenario, rules)
+    budget.check(axis)
     target = order.address.target()
     model = await find_model(target, scenario.timeouts, order.model or scenario.model)
     question = _question(scenario, axis, rules, target.url, model)
@@ -81,11 +81,11 @@ def _question(scenario: Scenario, axis: Axis, rules: tuple[Rule, ...], url: str,
 
 def _limits(scenario: Scenario, axis: Axis, budget: Budget) -> Limits:
     start = axis.start if budget.start is None else budget.start
-    lowest = 1.0 if axis.whole else start * _LEAST_SHARE
+    lowest = max(axis.least, 0.0 if axis.whole else start * _LEAST_SHARE)
     return Limits(
         start=start,
         lowest=lowest if budget.lowest is None else budget.lowest,
-        highest=budget.highest,
+        highest=axis.most if budget.highest is None else budget.highest,
         whole=axis.whole,
         confidence=scenario.confidence,
         precision=budget.precision,

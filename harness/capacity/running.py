@@ -11,8 +11,11 @@ from harness.campaign.interrupted import Interrupted
 from harness.campaign.one_run import run_one, words_of_draining
 from harness.capacity.axis import at
 from harness.capacity.folder import probe_name
-from harness.capacity.verdict import probe_of
+from harness.capacity.verdict import probe_of, where_the_server_died
+from harness.errors import PreflightError
+from harness.preflight import find_model
 from reports.capacity.words import load_words
+from reports.result import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +49,7 @@ class RunProber:
         self._model = model
 
     async def __call__(self, step: Step, before: Sequence[Probe]) -> Probe | Interrupted:
-        """Run it, then wait until the server is empty.
+        """Run it, then wait until the server is empty, and see that it is still there where it failed.
 
         Raises:
             ScenarioError: The scenario can't be run at that load.
@@ -60,12 +63,22 @@ class RunProber:
             return done
         probe = probe_of(step, before, done.result, done.folder.manifest(), done.folder.checkpoint())
         words = await words_of_draining(self._order)
+        if probe.verdict is Verdict.FAIL and done.result.errors:
+            probe = await self._unless_dead(probe)
         return msgspec.structs.replace(
             probe,
             folder=str(path.relative_to(self._folder.path)),
             drained=words,
             duration_s=time.monotonic() - begun_s,
         )
+
+    async def _unless_dead(self, probe: Probe) -> Probe:
+        target = self._order.address.target()
+        try:
+            await find_model(target, self._scenario.timeouts, self._model)
+        except PreflightError as error:
+            return where_the_server_died(probe, str(error))
+        return probe
 
     def _head(self, step: Step) -> str:
         longer = "" if step.length == 1 else f", {step.length:.3g} times as long"

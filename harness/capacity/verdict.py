@@ -4,12 +4,15 @@ A run that ended because it passed a limit of ``load.stop`` sent more than the s
 part of its load was never sent. A run that the client couldn't keep up with is INVALID, and the client and
 not the server is the limit. One in which most requests failed has no latencies to judge; beyond a load that
 passed that is the server's FAIL, and INVALID where nothing ever passed: then the server refuses everything.
-Any other run that can't be trusted says nothing of either side and is as good as undecided.
+A server that is gone after it has failed no load: INVALID. Any other run that can't be trusted says nothing
+of either side and is as good as undecided.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
+
+from msgspec import structs
 
 from reports.capacity.search import Probe
 from reports.result import Verdict
@@ -54,6 +57,17 @@ def probe_of(
         more_needed=max((rule.more_needed or 0 for rule in open_rules), default=0) or None,
         **figures_of(result),
     )
+
+
+def where_the_server_died(probe: Probe, fault: str) -> Probe:
+    """A probe that failed, when the server doesn't answer any more: why it is gone isn't known.
+
+    Args:
+        probe: As its run has it.
+        fault: What came of asking the server.
+    """
+    reason = f"the server is gone since this probe, so its failures say nothing of what it bears: {fault}"
+    return structs.replace(probe, verdict=Verdict.INVALID, reason=reason, saturated=False)
 
 
 def _verdict(

@@ -113,6 +113,8 @@ def test_an_interrupted_search_goes_on(tmp_path: Path, scenario: Path, server: T
         (("--max", "1", "--min", "2"), "lowest <= start <= highest"),
         (("--precision", "much"), "--precision"),
         (("--set", "load.concurrency=x"), "load.concurrency"),
+        (("--max", "nan"), "--max nan: give a whole number of slots"),
+        (("--start", "1.5"), "there are no parts of a slot"),
     ],
 )
 def test_bad_usage_is_told_before_any_load(

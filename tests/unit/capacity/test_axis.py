@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ OPEN = {"arrivals": "poisson", "rate": 4, "duration": "60s"}
 CLOSED = {"arrivals": "closed", "concurrency": 8, "requests": 100}
 
 
-def _scenario(load: dict[str, Any], **thresholds: str) -> Scenario:
+def _scenario(load: dict[str, Any], **thresholds: str | list[str]) -> Scenario:
     return scenario_from(
         {
             "name": "x",
@@ -104,16 +105,45 @@ def test_how_long_a_probe_will_take() -> None:
     assert expected_s(closed, _axis(closed), Step(8, 1.0)) is None
 
 
+@pytest.mark.parametrize("stated", [["p95 <= baseline + 10 %"], ["p95 <= baseline + 10 %", "p95 < 1s"]])
+def test_an_objective_relative_to_a_baseline_is_refused_as_such(stated: list[str]) -> None:
+    scenario = _scenario(OPEN, ttft=stated)
+    with pytest.raises(CapacityError, match=r"'ttft p95 <= baseline \+ 10 %': a search is held against no"):
+        _axis(scenario)
+
+
+RATES = "give requests per second, a number from 1e-09 to 1,000,000"
+SLOTS = "give a whole number of slots, from 1 to 1,000,000"
+
+
 @pytest.mark.parametrize(
-    "fields",
+    ("load", "fields", "message"),
     [
-        {"precision": 0.0},
-        {"max_probes": 1},
-        {"lowest": -1.0},
-        {"lowest": 5.0, "start": 4.0},
-        {"highest": 0.0},
+        (OPEN, {"precision": 0.0}, "precision 0"),
+        (OPEN, {"precision": math.nan}, "precision nan"),
+        (OPEN, {"max_probes": 1}, "1 probes"),
+        (OPEN, {"lowest": -1.0}, f"--min -1: {RATES}"),
+        (OPEN, {"lowest": math.nan}, f"--min nan: {RATES}"),
+        (OPEN, {"start": math.nan}, f"--start nan: {RATES}"),
+        (OPEN, {"start": math.inf}, f"--start inf: {RATES}"),
+        (OPEN, {"highest": math.nan}, f"--max nan: {RATES}"),
+        (OPEN, {"highest": math.inf}, f"--max inf: {RATES}"),
+        (OPEN, {"highest": 0.0}, f"--max 0: {RATES}"),
+        (OPEN, {"highest": 2e6}, f"--max 2e\\+06: {RATES}"),
+        (OPEN, {"lowest": 5.0, "start": 4.0}, "--min 5, --start 4: the range must be lowest <= start"),
+        (OPEN, {"lowest": 5.0, "highest": 4.0}, "--min 5, --max 4: the range must be"),
+        (CLOSED, {"start": math.nan}, f"--start nan: {SLOTS}"),
+        (CLOSED, {"start": 1.5}, f"--start 1.5: there are no parts of a slot; {SLOTS}"),
+        (CLOSED, {"highest": 0.4}, f"--max 0.4: {SLOTS}"),
+        (CLOSED, {"lowest": 0.0}, f"--min 0: {SLOTS}"),
     ],
 )
-def test_refuses_a_budget_that_can_not_be(fields: dict[str, Any]) -> None:
-    with pytest.raises(CapacityError):
-        Budget(**fields).check()
+def test_refuses_a_budget_that_can_not_be(load: dict[str, Any], fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(CapacityError, match=message):
+        Budget(**fields).check(_axis(_scenario(load)))
+
+
+@pytest.mark.parametrize(("load", "loads"), [(OPEN, (0.5, 0.5, 1e6)), (CLOSED, (1.0, 3.0, 1e6))])
+def test_takes_a_budget_that_can_be(load: dict[str, Any], loads: tuple[float, float, float]) -> None:
+    lowest, start, highest = loads
+    Budget(lowest=lowest, start=start, highest=highest).check(_axis(_scenario(load)))
