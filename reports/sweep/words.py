@@ -80,6 +80,8 @@ def sentence(sweep: Sweep) -> str:
     ran = f"{done} of {planned} points were run" if done < planned else f"{done} points"
     if sweep.fault is not None:
         return f"{ran}, then the sweep was broken off: {sweep.fault}; go on with --output."
+    if not sweep.points:
+        return f"{ran}."
     if sweep.verdict is None:
         return f"{ran}; no objectives were stated."
     passed = sum(point.verdict is not None and point.verdict.value == "PASS" for point in sweep.points)

@@ -18,6 +18,7 @@ from reports.run_row import Latency
 from reports.sweep.console import show
 from reports.sweep.files import write_files
 from reports.sweep.table import Axis, Point, Sweep, load
+from reports.sweep.words import sentence
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,6 +72,13 @@ def test_the_worst_verdict_is_the_sweep_s(sweep: Sweep, verdicts: list[str | Non
     assert msgspec.structs.replace(sweep, points=tuple(points)).exit_code == code
     assert msgspec.structs.replace(sweep, points=tuple(points), interrupted="SIGTERM").exit_code == 143
     assert msgspec.structs.replace(sweep, points=tuple(points), fault="gone").exit_code == 4
+
+
+def test_a_sweep_without_a_point_says_nothing_of_objectives(sweep: Sweep) -> None:
+    cut = msgspec.structs.replace(sweep, points=(), interrupted="SIGINT")
+    assert sentence(cut) == "0 of 4 points were run."
+    judged = msgspec.structs.replace(sweep, points=(_point(1, None),))
+    assert sentence(judged) == "1 of 4 points were run; no objectives were stated."
 
 
 def test_what_is_saved_is_what_is_read(tmp_path: Path, sweep: Sweep) -> None:
