@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
+from harness.sla.batch_means import rate_bounds
 from harness.sla.dependence import MIN_WORTH, Dependence, autocorrelations, of_mean, of_share
 from harness.sla.judge import judge
-from harness.sla.statistics import rate_bounds
 from harness.summary.due_order import Samples
 from reports.result import Verdict
 

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("condition", "verdict", "side", "bound"),
     [
-        ("mean < 2", Verdict.FAIL, "is at least 2", "(at least"),
-        ("mean > 2", Verdict.FAIL, "is at most 2", "(at most"),
-        ("mean <= 2", Verdict.PASS, "is at most 2", "(at most"),
-        ("mean >= 2", Verdict.PASS, "is at least 2", "(at least"),
+        ("mean < 1.9", Verdict.FAIL, "is at least 1.9", "(at least"),
+        ("mean > 2.1", Verdict.FAIL, "is at most 2.1", "(at most"),
+        ("mean <= 2.1", Verdict.PASS, "is at most 2.1", "(at most"),
+        ("mean >= 1.9", Verdict.PASS, "is at least 1.9", "(at least"),
         ("mean < 3", Verdict.PASS, "is below 3", "(at most"),
         ("mean > 3", Verdict.FAIL, "is at most 3", "(at most"),
+        ("p50 < 2", Verdict.FAIL, "is at least 2", "(at least"),
+        ("p50 >= 2", Verdict.PASS, "is at least 2", "(at least"),
         ("p50 <= 1", Verdict.FAIL, "is above 1", "(at least"),
         ("p50 > 1", Verdict.PASS, "is above 1", "(at least"),
     ],

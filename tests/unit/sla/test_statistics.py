@@ -6,17 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom, binomtest, ttest_1samp
+from scipy.stats import binom, binomtest
 
 from harness.sla.statistics import (
     Decision,
     chance_of_at_least,
     chance_of_at_most,
     decide_share,
-    mean_bounds,
-    rate_bounds,
     samples_needed,
-    samples_needed_for_mean,
     share_bounds,
 )
 
@@ -93,39 +90,3 @@ def test_bound_of_a_share_and_decision_agree(n: int, data: st.DataObject, share:
     decision = decide_share(count, n, share, 0.95)
     assert (decision is Decision.TRUE) == (high <= share)
     assert (decision is Decision.FALSE) == (low >= share and count > 0)
-
-
-def test_bounds_of_a_mean_are_student() -> None:
-    values = np.random.default_rng(2).lognormal(3, 0.5, 40)
-    exact = ttest_1samp(values, 0).confidence_interval(0.9)
-    bounds = mean_bounds(float(values.mean()), float(values.std(ddof=1)), 40, 0.95)
-    assert bounds == pytest.approx((exact.low, exact.high))
-
-
-def test_one_sample_has_no_bounds() -> None:
-    assert mean_bounds(1, 0, 1, 0.95) is None
-
-
-def test_samples_needed_for_a_mean_do_tell() -> None:
-    needed = samples_needed_for_mean(48, 10, 5, 50, 0.95)
-    assert needed is not None
-    for size, decided in ((needed, True), (needed - 1, False)):
-        bounds = mean_bounds(48, 10, size, 0.95)
-        assert bounds is not None
-        assert (bounds[1] < 50) == decided
-
-
-def test_bounds_of_a_rate_cover_it() -> None:
-    """Poisson counts of 10 a second, 100 slices of half a second: nine in ten intervals hold the truth."""
-    rng = np.random.default_rng(3)
-    hits = 0
-    for _ in range(400):
-        counts = rng.poisson(5, 100)
-        bounds = rate_bounds(counts, 0.5, 0.95, counts.sum() / 50)
-        assert bounds is not None
-        hits += bounds[0] <= 10 <= bounds[1]
-    assert 0.86 <= hits / 400 <= 0.94
-
-
-def test_too_few_slices_have_no_bounds() -> None:
-    assert rate_bounds(np.array([1, 2, 3, 4]), 1, 0.95, 2.5) is None
