@@ -167,8 +167,10 @@ def _interrupted(capacity: Capacity, limits: Limits) -> str:
 
 
 def _broken(capacity: Capacity, fault: str) -> str:
-    so_far = interval_words(capacity)
-    return f"Broken off: {fault}. As far as the probes tell, the capacity is {so_far}; go on with --output."
+    head = f"Broken off: {fault}" + ("" if fault.endswith("?") else ".")
+    return (
+        f"{head} As far as the probes tell, the capacity is {interval_words(capacity)}; go on with --output."
+    )
 
 
 def _last_reason(capacity: Capacity, verdict: Verdict) -> str:

@@ -87,11 +87,11 @@ def command(
         print_all(show, done)
     for cause in done.causes if quiet else ():
         click.echo(f"tokenpace: {cause}", err=True)
-    _write(done, {"html": html, "markdown": markdown, "json": json_})
+    _write(done, {"html": html, "markdown": markdown, "json": json_}, quiet=quiet)
     raise SystemExit(done.exit_code)
 
 
-def _write(done: Comparison, files: dict[str, Path | None]) -> None:
+def _write(done: Comparison, files: dict[str, Path | None], *, quiet: bool) -> None:
     from reports import comparison
 
     for name, path in files.items():
@@ -101,4 +101,5 @@ def _write(done: Comparison, files: dict[str, Path | None]) -> None:
             comparison.write(done, name, path)
         except OSError as error:
             fail(f"{path}: cannot be written ({error.strerror}); give another file with --{name}")
-        click.echo(f"wrote {path}", err=True)
+        if not quiet:
+            click.echo(f"wrote {path}", err=True)

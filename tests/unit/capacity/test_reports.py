@@ -137,6 +137,14 @@ def test_a_confidence_is_written_with_all_its_nines(
     assert "or more with 99.999 % confidence" in found.sentence
 
 
+@pytest.mark.parametrize(("fault", "begun"), [("gone", "gone. As"), ("gone; is it?", "gone; is it? As")])
+def test_a_fault_ends_as_a_sentence_does(
+    question: Question, make_limits: MakeLimits, make_probe: MakeProbe, fault: str, begun: str
+) -> None:
+    found = answer(question, make_limits(), [make_probe(4, "PASS")], End.INVALID, fault=fault)
+    assert found.sentence.startswith(f"Broken off: {begun} far as the probes tell, the capacity is ")
+
+
 def test_contradictions_are_told(question: Question, make_limits: MakeLimits, make_probe: MakeProbe) -> None:
     found = answer(question, make_limits(), [make_probe(8, "PASS"), make_probe(4, "FAIL")], End.BUDGET)
     assert "passed at 8 and one failed at 4" in found.notes[0]

@@ -41,7 +41,7 @@ def test_all_files_are_written(make_run: MakeRun, tmp_path: Path) -> None:
     files = {name: tmp_path / "out" / f"c.{name}" for name in ("html", "markdown", "json")}
     options = [each for name, path in files.items() for each in (f"--{name}", path)]
     done = tokenpace("compare", a, b, "--metric", "ttft p50", *options, "-q")
-    assert done.stdout == ""
+    assert done.output == ""
     assert all(path.stat().st_size > 500 for path in files.values())
 
 
