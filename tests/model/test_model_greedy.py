@@ -173,6 +173,21 @@ def test_greedy_tokens_equal_those_of_transformers(
     compare(name, path, reference, encode(reference)[::step], CASES[name])
 
 
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", ["one at a time", "chunked and preempted"])
+@pytest.mark.parametrize("num_drafted", [1, 3, 8])
+@pytest.mark.parametrize("method", ["ngram", "suffix"])
+def test_C8_01_they_do_with_drafts(
+    method: str, num_drafted: int, name: str, path: Path, reference: Reference
+) -> None:
+    """Every guess is verified, after two tokens that repeat or one."""
+    speculation: dict[str, Any] = {"method": method, "num_speculative_tokens": num_drafted, "adaptive": False}
+    if method == "ngram":
+        speculation |= {"prompt_lookup_min": 1, "prompt_lookup_max": 2}
+    compare(name, path, reference, encode(reference), CASES[name] | {"speculative_config": speculation})
+
+
 def compare(
     name: str, path: Path, reference: Reference, prompts: list[list[int]], settings: dict[str, Any]
 ) -> None:
