@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -14,6 +15,7 @@ from harness.recorder import step
 from harness.secrets import without_secrets
 from harness.sla.judge import judge
 from harness.telemetry.checks import BothSides
+from harness.telemetry.server_samples import server_samples
 from harness.telemetry.summary import server_telemetry, telemetry_notes
 from reports.curves import curve
 from reports.result import SCHEMA_VERSION, Looks, Result
@@ -61,6 +63,7 @@ class Conclusion:
         snapshot = tally.summarizer.snapshot(
             ended_ns=checkpoint.elapsed_ns, interrupted=not checkpoint.is_whole, health=known_health
         )
+        snapshot = dataclasses.replace(snapshot, server=server_samples(telemetry, snapshot.window_ns))
         summary = tally.summarizer.summary(snapshot, scenario.confidence)
         looks = self._looks(checkpoint)
         judgement = self._judgement(snapshot, checkpoint, known_health, looks)

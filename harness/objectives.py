@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from scenarios.schedule import Schedule
 
 
-def objectives_of(scenario: Scenario, schedule: Schedule) -> tuple[Rule, ...]:
+def objectives_of(scenario: Scenario, schedule: Schedule, *, telemetry: bool = True) -> tuple[Rule, ...]:
     """All of them, each one that a run of the scenario can be judged by.
 
     Args:
         scenario: What is sent.
         schedule: Its own, or its outline.
+        telemetry: Whether the server's own metrics are read meanwhile.
 
     Raises:
         RuleError: One can't be read, or has no values in such a run, or contradicts another.
@@ -38,6 +39,7 @@ def objectives_of(scenario: Scenario, schedule: Schedule) -> tuple[Rule, ...]:
         streaming=wire.endpoint(scenario.endpoint).streaming,
         deadlines=scenario.token_deadlines is not None,
         until_decided=schedule.stop.decided,
+        telemetry=telemetry,
     )
     return rules
 

@@ -36,6 +36,7 @@ _STEP: Final = {
     Unit.TOKENS_PER_SECOND: 0.001,
     Unit.SHARE: 0.0005,
     Unit.STALLS: 1.0,
+    Unit.REQUESTS: 1.0,
 }
 """One histogram unit in the metric's unit. Up to 2,000 units have a bucket each, hence that of shares."""
 _DUST: Final = 1e-9

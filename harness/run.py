@@ -134,7 +134,7 @@ async def run(
     schedule = scenario.outline() if scenario.tokenizer == SERVER else scenario.schedule()
     decided = schedule.stop.decided
     demand_comparable(scenario, schedule.loop, model or scenario.model, baseline, until_decided=decided)
-    objectives_of(scenario, schedule)
+    objectives_of(scenario, schedule, telemetry=telemetry)
     address = Address(
         base_url=base_url,
         api_key=api_key,

@@ -15,6 +15,7 @@ from harness.past_scenario import past_scenario
 from harness.recount import recounted
 from harness.sla.grammar import rules_from
 from harness.sla.preconditions import demand_judgeable
+from harness.telemetry.log import read_telemetry
 from harness.workers.journals import read_records
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def judged_with(
     tally, census = recounted(folder, manifest, min_bytes_each=sys.maxsize)
     checkpoint, damage = examined(folder, census, tally.summarizer.ended_ns)
     tally.settle(read_records(folder.journal_path), checkpoint.decided)
-    result, _ = Conclusion(manifest, tally).draw(checkpoint, damage=damage)
+    result, _ = Conclusion(manifest, tally).draw(checkpoint, read_telemetry(folder.telemetry_path), damage)
     against = baseline or kept_with(folder)
     return result if against is None else held_against(against, folder, manifest, result)[0]
 

@@ -44,6 +44,7 @@ class Unit(enum.StrEnum):
     TOKENS_PER_SECOND = "tokens/s"
     SHARE = "share"
     STALLS = "stalls"
+    REQUESTS = "requests"
 
 
 class Missing(str):

@@ -6,16 +6,15 @@ import functools
 import math
 from typing import TYPE_CHECKING, Any
 
-from harness import metrics
 from harness.pytest.measured import Judge, Measured, trusted
 from harness.pytest.of_baseline import OfBaseline
 from harness.pytest.plainly import plainly
 from harness.pytest.request import Request
 from harness.pytest.table import complaint_of, places
 from harness.rates import CLASS_OF, ERROR_RATE, UNITS
-from harness.series import BASES
 from harness.sla.error_classes import share_of
 from harness.sla.errors import RuleError
+from harness.sla.grammar import keys_of_values
 from harness.sla.judge import Judgement
 from harness.sla.keywords import rules_of_keywords
 from harness.sla.quantity import write_number
@@ -59,7 +58,7 @@ class Run:
     def __getattr__(self, name: str) -> Values | Measured:
         if name in UNITS:
             return Measured(name, "", self._judge)
-        known = (*metrics.names(), *(f"{basis}_{metric}" for basis in BASES for metric in metrics.names()))
+        known = keys_of_values()
         if name in known:
             return Values(name, self._judge)
         raise AttributeError(f"a run has no '{name}'; {did_you_mean(name, (*known, *UNITS))}")

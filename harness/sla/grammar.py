@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 from harness import metrics
 from harness.rates import ERROR_RATE, SHARE, UNITS
 from harness.series import BASES, RESPONSE
+from harness.server_figures import SERVER_FIGURES
 from harness.sla.error_classes import share_of
 from harness.sla.errors import RuleError
 from harness.sla.quantity import parse_quantity, write_number
-from harness.sla.rule import Operator, Rule, Statistic
+from harness.sla.rule import Operator, Rule, Statistic, unit_of
 from scenarios.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -90,10 +91,10 @@ def parse_key(key: str) -> tuple[str, str | None]:
         RuleError: There is no such metric, or it has no such basis.
     """
     name, basis = _split_basis(share_of(key.strip()))
-    known = (*metrics.names(), *UNITS)
+    known = (*metrics.names(), *UNITS, *SERVER_FIGURES)
     if name not in known:
         raise RuleError(f"'{name}' is no metric; {_meant(name, known)}")
-    has_bases = name not in UNITS and metrics.metric(name).has_bases
+    has_bases = name in metrics.names() and metrics.metric(name).has_bases
     if basis is None:
         return name, RESPONSE if has_bases else None
     if basis not in BASES:
@@ -101,6 +102,12 @@ def parse_key(key: str) -> tuple[str, str | None]:
     if not has_bases:
         raise RuleError(f"{name} has no bases; write {name}")
     return name, basis
+
+
+def keys_of_values() -> tuple[str, ...]:
+    """The keys of what has many values: metrics, on each basis, and figures of the server."""
+    of_bases = (f"{basis}_{metric}" for basis in BASES for metric in metrics.names())
+    return (*metrics.names(), *of_bases, *SERVER_FIGURES)
 
 
 def _split_basis(key: str) -> tuple[str, str | None]:
@@ -116,7 +123,7 @@ def _rule(metric: str, basis: str | None, condition: str) -> Rule:
         raise RuleError(f"'{_short(condition)}' is no condition; write {_example(metric)}")
     operator = _operator(match["operator"])
     statistic = _statistic(match["statistic"], metric)
-    unit = UNITS[metric] if metric in UNITS else metrics.metric(metric).unit
+    unit = unit_of(metric)
     limit = parse_quantity(match["limit"], unit)
     rule = Rule(metric=metric, basis=basis, statistic=statistic, operator=operator, limit=limit)
     _demand_possible(rule)
@@ -194,13 +201,16 @@ def _example(metric: str) -> str:
         "ns": "'p99 < 500ms'",
         "tokens": "'min >= 1'",
         "stalls": "'p99 <= 0'",
+        "requests": "'max <= 4'",
         "tokens/s": "'> 100 tokens/s'" if metric in UNITS else "'p5 >= 20 tokens/s'",
         "requests/s": "'>= 5/s'",
         "share": _share_example(metric),
-    }[UNITS.get(metric) or metrics.metric(metric).unit]
+    }[unit_of(metric)]
 
 
 def _share_example(metric: str) -> str:
+    if metric in SERVER_FIGURES:
+        return "'max < 90%'"
     if metric not in UNITS:
         return "'p5 >= 90%'"
     return "'< 1%'" if metric.startswith(ERROR_RATE) else "'>= 95%'"

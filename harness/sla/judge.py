@@ -104,7 +104,7 @@ def _verdict(
 ) -> tuple[Verdict, str]:
     if finding.observed is None:
         return Verdict.INVALID, messages.without_sample(rule, finding)
-    error = None if rule.is_rate else snapshot.client_errors[rule.series(snapshot.loop)]
+    error = None if rule.is_rate else snapshot.client_errors.get(rule.series(snapshot.loop))
     if error is not None and abs(finding.observed - rule.limit) <= error:
         return Verdict.INVALID, messages.eaten(rule, finding, error, health)
     if finding.decision is Decision.OPEN:

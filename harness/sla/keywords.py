@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from harness import metrics
+from harness.metrics import Unit
 from harness.rates import SHARE, UNITS
-from harness.series import BASES
 from harness.sla.errors import RuleError
-from harness.sla.grammar import is_relative, parse_key, parse_statistic, rule_from
+from harness.sla.grammar import is_relative, keys_of_values, parse_key, parse_statistic, rule_from
+from harness.sla.rule import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from harness.sla.rule import Rule
 
 _TAIL: Final = re.compile(r"(?P<key>\w+?)_(?P<statistic>p\d+(?:_\d+)?|mean|min|max)")
-_SMALLER_IS_BETTER: Final = (metrics.Unit.NS, SHARE, metrics.Unit.STALLS)
+_SMALLER_IS_BETTER: Final = (Unit.NS, SHARE, Unit.STALLS, Unit.REQUESTS)
 
 
 def rules_of_keywords(keywords: Mapping[str, object]) -> tuple[Rule, ...]:
@@ -70,8 +70,11 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def _part(name: str) -> tuple[str, str]:
-    known = (*metrics.names(), *(f"{basis}_{each}" for basis in BASES for each in metrics.names()))
-    key = max((each for each in known if name == each or name.startswith(f"{each}_")), key=len, default=None)
+    key = max(
+        (each for each in keys_of_values() if name == each or name.startswith(f"{each}_")),
+        key=len,
+        default=None,
+    )
     if key is not None:
         return key, name[len(key) + 1 :].replace("_", ".")
     match = _TAIL.fullmatch(name)
@@ -82,5 +85,5 @@ def _operator(key: str, statistic: str) -> str:
     metric, _ = parse_key(key)
     if metric.endswith("attainment") or statistic == "min":
         return ">="
-    unit = UNITS.get(metric) or metrics.metric(metric).unit
+    unit = unit_of(metric)
     return "<=" if unit in _SMALLER_IS_BETTER or statistic == "max" else ">="

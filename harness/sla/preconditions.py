@@ -21,6 +21,7 @@ def demand_judgeable(
     streaming: bool = True,
     deadlines: bool = False,
     until_decided: bool = False,
+    telemetry: bool = True,
 ) -> None:
     """Refuse rules that no run of this kind could be judged by.
 
@@ -30,6 +31,7 @@ def demand_judgeable(
         streaming: Whether answers are asked for as streams.
         deadlines: Whether the scenario states ``token_deadlines``.
         until_decided: Whether the run is to end once all of them are decided.
+        telemetry: Whether the server's own metrics are read meanwhile.
 
     Raises:
         RuleError: One of them has no values in such a run.
@@ -38,7 +40,9 @@ def demand_judgeable(
     if until_decided and not rules:
         raise RuleError("stop.decided: there are no objectives to decide; state thresholds")
     for rule in rules:
-        if rule.is_rate:
+        if rule.is_of_server:
+            _demand_looks(rule, telemetry=telemetry, until_decided=until_decided)
+        elif rule.is_rate:
             _demand_objectives(rule, rules)
         else:
             _demand_values(rule, loop, streaming)
@@ -50,6 +54,16 @@ def _demand_objectives(rule: Rule, rules: tuple[Rule, ...]) -> None:
         raise RuleError(
             f"'{rule}': no objective says what a good request is; "
             "state one of single requests too, such as ttft: ['p99 < 500ms']"
+        )
+
+
+def _demand_looks(rule: Rule, *, telemetry: bool, until_decided: bool) -> None:
+    if not telemetry:
+        raise RuleError(f"'{rule}': the server's metrics are not read; leave --no-telemetry out")
+    if until_decided:
+        raise RuleError(
+            f"'{rule}': what the server says of itself is judged when the run is over, so it can't end a run "
+            "as decided; take stop.decided out, or the objective"
         )
 
 

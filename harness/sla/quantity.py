@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _TOKENS: Final = re.compile(r"(\d+\.?\d*)\s*(?:tokens?)?", re.ASCII)
+_REQUESTS: Final = re.compile(r"(\d+\.?\d*|\.\d+)\s*(?:req|requests?)?", re.ASCII)
 _STALLS: Final = re.compile(r"(\d+\.?\d*|\.\d+)\s*(?:stalls?)?", re.ASCII)
 _TOKEN_RATE: Final = re.compile(r"(\d+\.?\d*|\.\d+)\s*(?:tok|tokens?)?\s*/\s*([smh])", re.ASCII)
 _REQUEST_RATE: Final = re.compile(r"(\d+\.?\d*|\.\d+)\s*(?:req|requests?)?\s*/\s*([smh])", re.ASCII)
@@ -30,7 +31,7 @@ def parse_quantity(text: str, unit: str) -> float:
     Args:
         text: A duration for ns; ``12`` or ``12 tokens``; ``100 tokens/s``; ``5/s`` or ``300/m`` for
             requests/s; ``1%`` or ``0.01`` for a share, where 1 alone could mean either end.
-        unit: One of ``ns``, ``tokens``, ``stalls``, ``tokens/s``, ``requests/s``, ``share``.
+        unit: One of ``ns``, ``tokens``, ``stalls``, ``requests``, ``tokens/s``, ``requests/s``, ``share``.
 
     Raises:
         RuleError: Not such a value, or its unit is missing where another unit could be meant.
@@ -54,6 +55,13 @@ def _stalls(text: str) -> float:
     match = _STALLS.fullmatch(text)
     if not match:
         raise RuleError(f"'{text}' is no number of stalls; write 2 or 0.1")
+    return float(match[1])
+
+
+def _requests(text: str) -> float:
+    match = _REQUESTS.fullmatch(text)
+    if not match:
+        raise RuleError(f"'{text}' is no number of requests; write 4")
     return float(match[1])
 
 
@@ -88,6 +96,7 @@ _PARSERS: Final[dict[str, Callable[[str], float]]] = {
     Unit.NS: parse_duration,
     Unit.TOKENS: _tokens,
     Unit.STALLS: _stalls,
+    Unit.REQUESTS: _requests,
     TOKENS_PER_SECOND: _token_rate,
     REQUESTS_PER_SECOND: _request_rate,
     SHARE: _share,
@@ -108,4 +117,10 @@ def write_number(value: float) -> str:
     return f"{Decimal(f'{value:.12g}').normalize():f}"
 
 
-_SUFFIX: Final = {Unit.TOKENS: "", Unit.STALLS: "", TOKENS_PER_SECOND: " tokens/s", REQUESTS_PER_SECOND: "/s"}
+_SUFFIX: Final = {
+    Unit.TOKENS: "",
+    Unit.STALLS: "",
+    Unit.REQUESTS: "",
+    TOKENS_PER_SECOND: " tokens/s",
+    REQUESTS_PER_SECOND: "/s",
+}

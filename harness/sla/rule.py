@@ -10,6 +10,7 @@ In a scenario they stand under the metric, as k6 writes its thresholds::
       error_rate: ["< 1%"]
       error_rate[timeout]: ["< 0.1%"]        # of one class; also error_rate_timeout
       goodput: [">= 5/s"]
+      server_kv_cache_usage: ["max < 90%"]   # what the server says of itself
 
 In the pytest marker they are keywords: ``ttft_p99="500ms"``, ``ttft_p99_9="2s"``, ``error_rate="<1%"``,
 ``error_rate_timeout="0.1%"``.
@@ -25,6 +26,7 @@ import msgspec
 from harness import metrics
 from harness.rates import OF_OUTPUT_TOKENS, UNITS
 from harness.series import SERVICE, Series, series_of
+from harness.server_figures import SERVER_FIGURES
 from harness.sla.quantity import write_number, write_quantity
 
 
@@ -69,11 +71,20 @@ class Statistic(msgspec.Struct, frozen=True):
         return self.name if self.p is None else f"p{write_number(self.p)}"
 
 
+def unit_of(metric: str) -> str:
+    """Of limit and values of a metric, rate, share or figure of the server."""
+    if metric in UNITS:
+        return UNITS[metric]
+    figure = SERVER_FIGURES.get(metric)
+    return metrics.metric(metric).unit if figure is None else figure.unit
+
+
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """One objective.
 
     Attributes:
-        metric: A metric of ``harness.metrics``, or a rate or share of ``harness.rates``.
+        metric: A metric of ``harness.metrics``, a rate or share of ``harness.rates``, or a figure of
+            ``harness.server_figures``.
         basis: ``response`` or ``service``; None for what has no bases.
         statistic: What of the metric's values; None for a rate or share, which is one number.
         operator: How it compares.
@@ -89,7 +100,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def unit(self) -> str:
         """Of limit and observed value."""
-        return UNITS[self.metric] if self.is_rate else metrics.metric(self.metric).unit
+        return unit_of(self.metric)
 
     @property
     def is_rate(self) -> bool:
@@ -97,11 +108,16 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         return self.metric in UNITS
 
     @property
+    def is_of_server(self) -> bool:
+        """True for what the server says of itself."""
+        return self.metric in SERVER_FIGURES
+
+    @property
     def needs_output_tokens(self) -> bool:
         """Whether it depends on how many tokens answers have."""
         if self.is_rate:
             return self.metric in OF_OUTPUT_TOKENS
-        return metrics.metric(self.metric).needs_output_tokens
+        return not self.is_of_server and metrics.metric(self.metric).needs_output_tokens
 
     @property
     def key(self) -> str:
@@ -128,11 +144,13 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             LookupError: It is about a rate.
         """
-        return series_of(self.metric, self.basis, loop)
+        return Series(self.metric) if self.is_of_server else series_of(self.metric, self.basis, loop)
 
     def objective(self) -> str | None:
         """The condition for one request by itself; None where the rule says nothing of single requests."""
-        if self.is_rate or not isinstance(metrics.metric(self.metric), metrics.RequestMetric):
+        if self.is_rate or self.is_of_server:
+            return None
+        if not isinstance(metrics.metric(self.metric), metrics.RequestMetric):
             return None
         basis = f"{SERVICE}_" if self.basis == SERVICE else ""
         return f"{basis}{self.metric} {self.operator} {write_quantity(self.limit, self.unit)}"

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from harness.series import Series
     from harness.summary.due_order import Ordered
     from harness.summary.token_arrivals import IntArray
+    from harness.telemetry.server_samples import ServerSamples
     from reports.histogram import Histogram
     from reports.result import Rate
 
@@ -37,6 +38,7 @@ class Snapshot:
         counts: By name of the rate per second, what was counted in each slice of the window.
         slice_s: Length of these slices.
         due_order: What of the requests in order of due time bears on the rules.
+        server: What the server said of itself; None where that is not known (yet).
         estimate: What is to be said of output tokens that the server didn't count; None if it counted all.
     """
 
@@ -57,3 +59,4 @@ class Snapshot:
     slice_s: float
     due_order: Ordered
     estimate: str | None = None
+    server: ServerSamples | None = None

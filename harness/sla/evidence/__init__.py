@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.metrics import Unit
-from harness.sla.evidence import extreme, mean, percentile, rate, share, stalls
+from harness.sla.evidence import extreme, mean, percentile, rate, server, share, stalls
 from harness.sla.finding import Finding
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ def find(rule: Rule, snapshot: Snapshot, confidence: float) -> Finding:
         snapshot: The run.
         confidence: Of the decision and of each bound, 0.5 <= confidence < 1.
     """
+    if rule.is_of_server:
+        return server.find(rule, snapshot, confidence)
     if rule.is_rate:
         return _of_rate(rule, snapshot, confidence)
     series = rule.series(snapshot.loop)
@@ -31,9 +33,11 @@ def find(rule: Rule, snapshot: Snapshot, confidence: float) -> Finding:
     assert rule.statistic is not None
     if rule.statistic.p is not None:
         return percentile.find(rule, rule.statistic.p, snapshot, confidence)
-    if rule.statistic.name == "mean":
-        return (stalls if rule.unit == Unit.STALLS else mean).find(rule, snapshot, confidence)
-    return extreme.find(rule, snapshot)
+    if rule.statistic.name != "mean":
+        return extreme.find(rule, snapshot)
+    if rule.unit == Unit.STALLS:
+        return stalls.find(rule, snapshot, confidence)
+    return mean.find(rule, snapshot, confidence)
 
 
 def _of_rate(rule: Rule, snapshot: Snapshot, confidence: float) -> Finding:

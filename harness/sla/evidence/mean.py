@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from harness import metrics
 from harness.metrics import Unit
 from harness.recorder import step
 from harness.sla import means, tails
@@ -31,7 +30,7 @@ def find(rule: Rule, snapshot: Snapshot, confidence: float) -> Finding:
     """Evidence for or against a rule on a mean."""
     series, is_share = rule.series(snapshot.loop), rule.unit == Unit.SHARE
     histogram = snapshot.histograms[series]
-    moments = _moments(histogram, step(metrics.metric(rule.metric).unit))
+    moments = _moments(histogram, step(rule.unit))
     samples = snapshot.due_order.samples(rule, series)
     dependence = INDEPENDENT if samples is None else of_mean(samples, moments.deviation**2)
     n, moments = histogram.n, moments._replace(bursts=dependence.skew)

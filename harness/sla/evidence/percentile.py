@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from harness import metrics
 from harness.recorder import step
 from harness.sla import tails
 from harness.sla.dependence import INDEPENDENT, of_share
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 def find(rule: Rule, p: float, snapshot: Snapshot, confidence: float) -> Finding:
     """Evidence for or against a rule on percentile ``p``."""
     series = rule.series(snapshot.loop)
-    histogram, scale = snapshot.histograms[series], step(metrics.metric(rule.metric).unit)
+    histogram, scale = snapshot.histograms[series], step(rule.unit)
     samples = snapshot.due_order.samples(rule, series)
     variance = (histogram.standard_deviation * scale) ** 2
     dependence = INDEPENDENT if samples is None else of_share(samples, variance)
@@ -49,7 +48,7 @@ def find(rule: Rule, p: float, snapshot: Snapshot, confidence: float) -> Finding
 
 def count_beyond(rule: Rule, histogram: Histogram) -> int:
     """Number of values that miss the limit of a metric's rule, as the histogram's percentiles see them."""
-    limit = round(rule.limit / step(metrics.metric(rule.metric).unit), 9)
+    limit = round(rule.limit / step(rule.unit), 9)
     up_to = math.ceil(limit) - 1 if rule.operator.strict == rule.operator.is_ceiling else math.floor(limit)
     over = histogram.count_over(up_to)
     return over if rule.operator.is_ceiling else histogram.n - over
@@ -91,6 +90,6 @@ def _clear(
         tails.upper(p, least, most, worth, confidence) if holds else tails.lower(p, least, worth, confidence)
     )
     bound = bound if is_ceiling else 1 / bound
-    if rule.holds(bound * step(metrics.metric(rule.metric).unit)) != holds:
+    if rule.holds(bound * step(rule.unit)) != holds:
         return None
     return (decision, None, bound) if is_ceiling == holds else (decision, bound, None)
