@@ -105,6 +105,7 @@ class Conclusion:
             self._tally.scenario.confidence if looks is None else looks.level,
             cause=self._tally.warm_up.cause,
             complete=checkpoint.stopped is None,
+            interrupted=checkpoint.interrupted is not None,
             with_pace=not checkpoint.lost_workers,
         )
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from harness.rates import ERROR_RATE
+from reports.result import Verdict
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from harness.sla.rule import Rule
     from harness.summary.snapshot import Snapshot
-    from reports.result import ClientHealth
+    from reports.result import ClientHealth, RuleResult
 
 _PACE_TOLERANCE: Final = 0.05
 _LATE: Final = "could not keep to the plan; lower the rate, or give it more CPU"
@@ -17,10 +19,19 @@ _LATE_AT_FIRST: Final = "sent the first late and then made up for it; give it mo
 
 
 def causes(
-    rules: Iterable[Rule], snapshot: Snapshot, health: ClientHealth | None, *, with_pace: bool = True
+    results: Iterable[RuleResult], snapshot: Snapshot, health: ClientHealth | None, *, with_pace: bool = True
 ) -> tuple[str, ...]:
-    """One sentence for each cause; none where the run can be trusted. Arguments as for ``judge``."""
-    judged_errors = any(rule.metric == "error_rate" for rule in rules)
+    """One sentence for each cause; none where the run can be trusted.
+
+    Args:
+        results: What its objectives came to.
+        snapshot: As for ``judge``.
+        health: Likewise.
+        with_pace: Likewise.
+    """
+    judged_errors = any(
+        result.metric == ERROR_RATE and result.verdict in (Verdict.PASS, Verdict.FAIL) for result in results
+    )
     return (
         *_of_samples(snapshot, judged_errors=judged_errors),
         *_of_range(snapshot),
@@ -38,7 +49,7 @@ def _of_samples(snapshot: Snapshot, *, judged_errors: bool) -> Iterator[str]:
     elif failed > succeeded and not judged_errors:
         yield (
             f"{failed} of {failed + succeeded} requests failed, so the rest says little: see the table of "
-            "errors, or state an objective on error_rate if failures are expected"
+            "errors; where failures are expected, an objective on error_rate has to say how many"
         )
 
 

@@ -1,7 +1,9 @@
-"""Requests that the end of the run cut off: their latencies are unknown, and were already long.
+"""Requests that the end of the run cut off: their latencies are unknown, and they are in no percentile.
 
-They are in no percentile. A rule that holds without them holds for the run only if it would hold with each of
-them as a miss, so that a server which leaves its slowest users waiting can't pass by it.
+A run that came to its end gave them its grace period: they were already long. A rule that holds without them
+holds for the run only if it would hold with each of them as a miss, so that a server which leaves its slowest
+users waiting can't pass by it. A run that was interrupted gave them no time. Of these only such as had waited
+for longer than the rule's limit are known to miss it; the others say nothing, as if they had not been sent.
 """
 
 from __future__ import annotations
@@ -19,19 +21,30 @@ if TYPE_CHECKING:
 _MEAN_SHARE: Final = 0.05
 
 
-def holds_with_the_cut(rule: Rule, snapshot: Snapshot, confidence: float, dependence: Dependence) -> bool:
-    """Whether a rule that holds still does when every request that was cut counts as a miss.
+def num_missing(rule: Rule, snapshot: Snapshot, *, interrupted: bool) -> int:
+    """How many of the requests that were cut must be taken for misses of the rule."""
+    if rule.is_rate or rule.unit != "ns" or not rule.operator.is_ceiling:
+        return 0
+    if not interrupted:
+        return snapshot.num_cut
+    return sum(not rule.holds(wait_ns) for wait_ns in snapshot.cut_waits_ns)
 
-    A mean can't be tested so: it stands while at most 5 % of the requests were cut.
+
+def holds_with_the_missing(
+    rule: Rule, snapshot: Snapshot, num: int, confidence: float, dependence: Dependence
+) -> bool:
+    """Whether a rule that holds still does with so many misses more.
+
+    A mean can't be tested so: it stands while they are at most 5 % of the requests.
     """
-    if not snapshot.num_cut or rule.is_rate or rule.unit != "ns" or not rule.operator.is_ceiling:
+    if not num:
         return True
     assert rule.statistic is not None
     if rule.statistic.name in ("min", "mean"):
-        return snapshot.num_cut <= _MEAN_SHARE * (snapshot.num_cut + snapshot.num_succeeded)
+        return num <= _MEAN_SHARE * (num + snapshot.num_succeeded)
     if rule.statistic.p is None:
         return False
     histogram = snapshot.histograms[rule.series(snapshot.loop)]
-    misses = dependence.worth(count_beyond(rule, histogram) + snapshot.num_cut)
-    worth = dependence.worth(histogram.n + snapshot.num_cut)
+    misses = dependence.worth(count_beyond(rule, histogram) + num)
+    worth = dependence.worth(histogram.n + num)
     return decide_share(misses, worth, 1 - rule.statistic.p / 100, confidence) is Decision.TRUE

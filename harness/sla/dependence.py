@@ -22,11 +22,15 @@ server's slow cycles.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from harness.sla.statistics import first
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from harness.summary.due_order import FloatArray, Samples
 
 MIN_WORTH: Final = 15
@@ -34,6 +38,7 @@ MIN_WORTH: Final = 15
 MIN_WORTH_AGAINST: Final = 3
 """Worth fewer than that they refute none. Misses come in bursts, so a burst by chance looks dependent."""
 _ONE_SIDED_5_PERCENT: Final = 1.645
+_BEYOND_DOUBT: Final = 3.0
 _STANDARD_ERRORS: Final = 2.0
 _BURSTS_BEYOND_RANKS: Final = 1.5
 _SKEW: Final = 8.0
@@ -45,14 +50,97 @@ _ENOUGH_TO_SEE: Final = 30
 _ROUNDING: Final = 1e-20
 
 
+class Kinship(NamedTuple):
+    """How samples of one request are alike.
+
+    Attributes:
+        effect: Their variance between requests over that of single samples; 1 where that shows nothing.
+        num: Number of requests.
+    """
+
+    effect: float = 1.0
+    num: float = 1.0
+
+    def at(self, growth: float) -> float:
+        """The effect that would be taken for in a run so many times as long."""
+        if self.effect == 1:
+            return 1.0
+        return self.effect * (1 + _STANDARD_ERRORS * math.sqrt(2 / (self.num * growth)))
+
+
+class Succession(NamedTuple):
+    """How neighbours in a series are alike.
+
+    Attributes:
+        num: Length of the series.
+        correlation: Of neighbours, where no more than that is known of them.
+        effect: That of their order; 1 where it shows none.
+        length: So many pairs of lags are in it.
+        sure: The part of the effect that chance alone hardly shows: what a longer run is expected to show.
+        sure_length: So many pairs are in that.
+        is_certain: Whether chance is out of the question.
+    """
+
+    num: float
+    correlation: float = 0.0
+    effect: float = 1.0
+    length: int = 0
+    sure: float = 1.0
+    sure_length: int = 0
+    is_certain: bool = False
+
+    @property
+    def now(self) -> float:
+        """The effect that is taken for: that of the series, raised by its own error."""
+        return self._raised(self.num, self.effect, self.length)
+
+    def at(self, growth: float) -> float:
+        """The effect that would be taken for in a run so many times as long.
+
+        Where it is certain that neighbours are alike it is the same one: of a queue a longer run shows longer
+        bursts, about as much as its error is smaller.
+        """
+        return self.now if self.is_certain else self._raised(self.num * growth, self.sure, self.sure_length)
+
+    def _raised(self, num: float, effect: float, length: int) -> float:
+        if not length:
+            return _unseen(self.correlation, num)
+        return max(1.0, effect * (1 + _STANDARD_ERRORS * math.sqrt(2 * (4 * length + 1) / num)))
+
+
+class Tie(NamedTuple):
+    """One of the ways in which samples hang together."""
+
+    kinship: Kinship
+    succession: Succession
+    factor: float = 1.0
+    """Where their order shows anything, it counts so many times."""
+
+    @property
+    def now(self) -> float:
+        """Its effect."""
+        return self.kinship.at(1.0) * self._counted(self.succession.now)
+
+    def at(self, growth: float) -> float:
+        """Its effect in a run so many times as long."""
+        return self.kinship.at(growth) * self._counted(self.succession.at(growth))
+
+    def _counted(self, effect: float) -> float:
+        return effect * self.factor if effect > 1 else effect
+
+
 class Dependence(NamedTuple):
     """What the order and the kinship of samples take from what they say.
 
     Attributes:
         effect: n / n_eff, at least 1.
+        ties: What it comes from; none where nothing is known of that.
+        number: Of samples that showed it; 0 where nothing is known of that.
     """
 
     effect: float = 1.0
+    ties: tuple[Tie, ...] = ()
+    number: float = 0.0
 
     def worth(self, n: float) -> float:
         """The number of independent samples that say as much as ``n`` of these."""
@@ -74,11 +162,26 @@ class Dependence(NamedTuple):
         """
         return 1.0 if self.effect == 1 else _SKEW
 
+    def of(self, n: float) -> Dependence:
+        """What a run of ``n`` such samples is expected to show.
+
+        Of more samples more is known: an effect that is raised by its own error is raised by less, and what a
+        short run shows by chance a longer one doesn't.
+        """
+        if not self.ties:
+            return self
+        growth = n / self.number
+        return self._replace(effect=max(1.0, *(tie.at(growth) for tie in self.ties)))
+
     def needed(self, num_independent: float) -> int:
-        """How many of these are worth that many."""
-        if self.effect == 1:
-            return math.ceil(num_independent)
-        return math.ceil(max(num_independent, MIN_WORTH) * self.effect)
+        """How many of these are worth that many: more than there are."""
+
+        def enough(n: int) -> bool:
+            found = self.of(n)
+            return found.can_hold(n) and found.worth(n) >= num_independent
+
+        least = max(math.floor(self.number) + 1, math.ceil(num_independent))
+        return first(enough, least) or math.ceil(max(num_independent, MIN_WORTH) * self.effect)
 
 
 INDEPENDENT: Final = Dependence()
@@ -96,8 +199,8 @@ def of_share(samples: Samples, variance: float) -> Dependence:
     if samples.sizes.size < _MIN_REQUESTS:
         return INDEPENDENT
     share = missed / number
-    effects = [_effect(samples.misses - share * samples.sizes, number * share * (1 - share))]
-    return Dependence(max(1.0, *effects, _of_moods(samples, variance)))
+    own = _tie(samples.misses - share * samples.sizes, number * share * (1 - share))
+    return _of_ties(number, own, *_of_moods(samples, variance))
 
 
 def of_mean(samples: Samples, variance: float) -> Dependence:
@@ -106,57 +209,69 @@ def of_mean(samples: Samples, variance: float) -> Dependence:
         return INDEPENDENT
     number = float(samples.sizes.sum())
     residuals = samples.sums - samples.sums.sum() / number * samples.sizes
-    return Dependence(max(1.0, _effect(residuals, number * variance), _of_moods(samples, variance)))
+    return _of_ties(number, _tie(residuals, number * variance), *_of_moods(samples, variance))
 
 
-def _of_moods(samples: Samples, variance: float) -> float:
-    """The effect of the values' ranks, times that of the answers that tokens belong to."""
-    serial = max((_serial(_ranks(mood)) for mood in samples.moods), default=1.0)
-    if serial > 1:
-        serial *= _BURSTS_BEYOND_RANKS
-    if np.all(samples.sizes == 1):
-        return serial
-    number = float(samples.sizes.sum())
-    residuals = samples.sums - samples.sums.sum() / number * samples.sizes
-    return serial * _between(residuals, number * variance)
+def _of_ties(number: float, *ties: Tie) -> Dependence:
+    effect = max(tie.now for tie in ties)
+    return Dependence(effect, ties, number) if effect > 1 else INDEPENDENT
 
 
-def _effect(residuals: FloatArray, independent: float) -> float:
+def _of_moods(samples: Samples, variance: float) -> Iterator[Tie]:
+    """The ties of the values' ranks, with those of answers and the tokens that belong to them."""
+    kinship = Kinship()
+    if not np.all(samples.sizes == 1):
+        number = float(samples.sizes.sum())
+        residuals = samples.sums - samples.sums.sum() / number * samples.sizes
+        kinship = _between(residuals, number * variance)
+    successions = [_serial(_ranks(mood)) for mood in samples.moods]
+    for succession in successions or [Succession(math.inf)]:
+        yield Tie(kinship, succession, _BURSTS_BEYOND_RANKS)
+
+
+def _tie(residuals: FloatArray, independent: float) -> Tie:
     """The variance of a sum of residuals over the one that it would have of independent samples."""
-    return _between(residuals, independent) * _serial(residuals)
+    return Tie(_between(residuals, independent), _serial(residuals))
 
 
-def _between(residuals: FloatArray, independent: float) -> float:
+def _between(residuals: FloatArray, independent: float) -> Kinship:
     """The part of it that is there without regard to order: alike samples in one request."""
     squares = float(residuals @ residuals)
     if independent <= 0 or squares <= 0:
-        return 1.0
+        return Kinship()
     effect, error = squares / independent, math.sqrt(2 / residuals.size)
-    if effect <= 1 + _ONE_SIDED_5_PERCENT * error:
-        return 1.0
-    return effect * (1 + _STANDARD_ERRORS * error)
+    return Kinship(effect, residuals.size) if effect > 1 + _ONE_SIDED_5_PERCENT * error else Kinship()
 
 
-def _serial(series: FloatArray) -> float:
-    """The part that comes from the order, at least 1; 1 where it shows none."""
+def _serial(series: FloatArray) -> Succession:
+    """The part that comes from the order."""
     num = series.size
-    if num < _MIN_REQUESTS:
-        return 1.0
-    correlations = autocorrelations(series)
+    correlations = autocorrelations(series) if num >= _MIN_REQUESTS else None
     if correlations is None:
-        return 1.0
+        return Succession(math.inf)
     pairs = correlations[: num // 2 * 2].reshape(-1, 2).sum(axis=1)
     shows = max(correlations[1] * math.sqrt(num), pairs[1] * math.sqrt(num / 2))
     if shows < _ONE_SIDED_5_PERCENT:
-        return _unseen(float(correlations[1]), num)
-    negative = np.flatnonzero(pairs <= 0)
-    length = int(negative[0]) if negative.size else pairs.size
-    effect = -1 + 2 * float(np.minimum.accumulate(pairs[:length]).sum())
-    error = math.sqrt(2 * (4 * length + 1) / num)
-    return max(1.0, effect * (1 + _STANDARD_ERRORS * error))
+        return Succession(num, float(correlations[1]))
+    length = _before(pairs <= 0)
+    sums = np.minimum.accumulate(pairs[:length])
+    sure = max(1, _before(sums < _ONE_SIDED_5_PERCENT * math.sqrt(2 / num)))
+    return Succession(
+        num,
+        effect=-1 + 2 * float(sums.sum()),
+        length=length,
+        sure=-1 + 2 * float(sums[:sure].sum()),
+        sure_length=sure,
+        is_certain=bool(shows > _BEYOND_DOUBT),
+    )
 
 
-def _unseen(correlation: float, num: int) -> float:
+def _before(marks: np.ndarray[Any, np.dtype[np.bool_]]) -> int:
+    """How many stand before the first that is marked."""
+    return int(np.argmax(marks)) if marks.any() else marks.size
+
+
+def _unseen(correlation: float, num: float) -> float:
     """The effect that may be there where none shows: that of a correlation which dies away with each lag."""
     if num >= _ENOUGH_TO_SHOW:
         return 1.0

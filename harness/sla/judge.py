@@ -8,10 +8,11 @@ import msgspec
 
 from harness.sla import messages
 from harness.sla.causes import causes
-from harness.sla.censored import holds_with_the_cut
+from harness.sla.censored import holds_with_the_missing, num_missing
 from harness.sla.dependence import INDEPENDENT
 from harness.sla.evidence import find
 from harness.sla.statistics import Decision
+from harness.sla.turn import find_turn, with_turn
 from reports.result import RuleResult, Verdict
 from reports.result.verdict import worst
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from harness.sla.finding import Finding
     from harness.sla.rule import Rule
+    from harness.sla.turn import Turn
     from harness.summary.snapshot import Snapshot
     from reports.result import ClientHealth
 
@@ -53,6 +55,7 @@ def judge(
     *,
     cause: str | None = None,
     complete: bool = True,
+    interrupted: bool = False,
     with_pace: bool = True,
 ) -> Judgement:
     """Judge a run.
@@ -64,11 +67,12 @@ def judge(
         confidence: With which a PASS or a FAIL must hold, 0.5 <= confidence < 1.
         cause: A cause for INVALID that was found before.
         complete: Whether all of the load was sent. A part of it can fail, and it can't pass.
+        interrupted: Whether it was told to end, so that what was in flight had no time to end.
         with_pace: Whether its pace is judged. Where a part of the senders was lost it says nothing.
     """
     rules = tuple(rules)
-    results = tuple(judge_rule(rule, snapshot, health, confidence) for rule in rules)
-    found = (*(() if cause is None else (cause,)), *causes(rules, snapshot, health, with_pace=with_pace))
+    results = tuple(judge_rule(rule, snapshot, health, confidence, interrupted=interrupted) for rule in rules)
+    found = (*(() if cause is None else (cause,)), *causes(results, snapshot, health, with_pace=with_pace))
     verdicts = {result.verdict for result in results}
     verdicts |= {Verdict.INVALID} if found else set()
     verdicts |= set() if complete else {Verdict.INCONCLUSIVE}
@@ -76,12 +80,20 @@ def judge(
 
 
 def judge_rule(
-    rule: Rule, snapshot: Snapshot, health: ClientHealth | None = None, confidence: float = 0.95
+    rule: Rule,
+    snapshot: Snapshot,
+    health: ClientHealth | None = None,
+    confidence: float = 0.95,
+    *,
+    interrupted: bool = False,
 ) -> RuleResult:
     """Judge one rule; arguments as for ``judge``."""
     finding = find(rule, snapshot, confidence)
-    verdict, message = _verdict(rule, finding, snapshot, health, confidence)
-    undecided = verdict is Verdict.INCONCLUSIVE and finding.needed is not None
+    turn = None if finding.observed is None else find_turn(rule, snapshot)
+    if turn is not None:
+        finding = with_turn(rule, finding, turn, confidence)
+    verdict, message = _verdict(rule, finding, snapshot, health, confidence, turn, interrupted=interrupted)
+    needed = finding.needed if verdict is Verdict.INCONCLUSIVE else None
     return RuleResult(
         rule=str(rule),
         metric=rule.metric,
@@ -94,13 +106,20 @@ def judge_rule(
         n_eff=finding.n_eff,
         low=finding.low,
         high=finding.high,
-        more_needed=finding.needed - finding.n if undecided and finding.needed is not None else None,
+        more_needed=None if needed is None or needed > messages.MANY else needed - finding.n,
         message=messages.with_estimate(message, rule, snapshot.estimate),
     )
 
 
 def _verdict(
-    rule: Rule, finding: Finding, snapshot: Snapshot, health: ClientHealth | None, confidence: float
+    rule: Rule,
+    finding: Finding,
+    snapshot: Snapshot,
+    health: ClientHealth | None,
+    confidence: float,
+    turn: Turn | None,
+    *,
+    interrupted: bool,
 ) -> tuple[Verdict, str]:
     if finding.observed is None:
         return Verdict.INVALID, messages.without_sample(rule, finding)
@@ -108,9 +127,12 @@ def _verdict(
     if error is not None and abs(finding.observed - rule.limit) <= error:
         return Verdict.INVALID, messages.eaten(rule, finding, error, health)
     if finding.decision is Decision.OPEN:
+        if turn is not None:
+            return Verdict.INVALID, messages.changed(rule, finding, turn)
         return Verdict.INCONCLUSIVE, messages.undecided(rule, finding, confidence)
-    holds = finding.decision is Decision.TRUE
-    if holds and not holds_with_the_cut(rule, snapshot, confidence, finding.dependence or INDEPENDENT):
-        return Verdict.INVALID, messages.censored(rule, finding, snapshot.num_cut)
-    verdict = Verdict.PASS if holds else Verdict.FAIL
-    return verdict, messages.decided(rule, finding, confidence)
+    if finding.decision is Decision.FALSE:
+        return Verdict.FAIL, messages.decided(rule, finding, confidence, turn)
+    missing = num_missing(rule, snapshot, interrupted=interrupted)
+    if not holds_with_the_missing(rule, snapshot, missing, confidence, finding.dependence or INDEPENDENT):
+        return Verdict.INVALID, messages.censored(rule, finding, missing, interrupted=interrupted)
+    return Verdict.PASS, messages.decided(rule, finding, confidence)

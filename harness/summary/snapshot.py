@@ -29,6 +29,7 @@ class Snapshot:
         num_succeeded: Of the measured ones.
         num_failed: Of the measured ones.
         num_cut: Of the measured ones, cut off by the end of the run.
+        cut_waits_ns: For how long each of these had waited by then, from its due time, sorted.
         histograms: By series, in histogram units (``harness.recorder.step``).
         reasons: By series, why there is no sample; None where there is one.
         num_unfit: Values that no histogram could hold, by series.
@@ -60,3 +61,4 @@ class Snapshot:
     due_order: Ordered
     estimate: str | None = None
     server: ServerSamples | None = None
+    cut_waits_ns: tuple[int, ...] = ()

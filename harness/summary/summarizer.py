@@ -64,6 +64,7 @@ class SummaryState(msgspec.Struct, frozen=True, kw_only=True):
     conversations: ConversationsState
     due_order: DueOrderState
     samples: list[Sample]
+    cut_waits_ns: list[int]
 
 
 class Summarizer:
@@ -106,6 +107,7 @@ class Summarizer:
         self._conversations = ConversationTable(loop)
         self._due_order = DueOrder(self._rules, loop, terms)
         self._samples: list[Sample] = []
+        self._cut_waits_ns: list[int] = []
 
     @classmethod
     def of_schedule(
@@ -131,7 +133,9 @@ class Summarizer:
         measured = inside and (record.outcome.succeeded or record.outcome.failed)
         self._num_succeeded += inside and record.outcome.succeeded
         self._num_failed += inside and record.outcome.failed
-        self._num_cut += inside and record.was_cut_off
+        if inside and record.was_cut_off:
+            self._num_cut += 1
+            self._cut_waits_ns.append(record.done_ns - record.due_ns)
         self._ended_ns = max(self._ended_ns, record.done_ns)
         self._pace.add(record)
         self._recorder.add(record)
@@ -172,6 +176,7 @@ class Summarizer:
             conversations=self._conversations.state(),
             due_order=self._due_order.state(),
             samples=self._samples,
+            cut_waits_ns=self._cut_waits_ns,
         )
 
     def merge(self, other: SummaryState) -> None:
@@ -189,6 +194,7 @@ class Summarizer:
         self._conversations.merge(other.conversations)
         self._due_order.merge(other.due_order)
         self._keep_samples(*other.samples)
+        self._cut_waits_ns += other.cut_waits_ns
 
     def snapshot(
         self, *, ended_ns: int | None = None, interrupted: bool = False, health: ClientHealth | None = None
@@ -219,6 +225,7 @@ class Summarizer:
             num_succeeded=self._num_succeeded,
             num_failed=self._num_failed,
             num_cut=self._num_cut,
+            cut_waits_ns=tuple(sorted(self._cut_waits_ns)),
             histograms={series: column.histogram.copy() for series, column in columns.items()},
             reasons={series: column.reason for series, column in columns.items()},
             num_unfit={series: column.num_unfit for series, column in columns.items()},

@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from harness.recorder import step
-from harness.sla import tails
+from harness.sla import spells, tails
 from harness.sla.dependence import INDEPENDENT, of_share
-from harness.sla.evidence.counted import decide, known, needed
+from harness.sla.evidence.counted import decide, known, may_miss, needed
 from harness.sla.finding import Finding
 from harness.sla.statistics import Decision, deciding_counts
 
@@ -26,12 +26,21 @@ def find(rule: Rule, p: float, snapshot: Snapshot, confidence: float) -> Finding
     samples = snapshot.due_order.samples(rule, series)
     variance = (histogram.standard_deviation * scale) ** 2
     dependence = INDEPENDENT if samples is None else of_share(samples, variance)
-    beyond, n, is_ceiling = count_beyond(rule, histogram), histogram.n, rule.operator.is_ceiling
-    allowed = _allowed(rule, p)
+    beyond, n, allowed = count_beyond(rule, histogram), histogram.n, _allowed(rule)
+
+    def decided(count: float, size: int, expected: Dependence) -> Decision:
+        decision = decide(count, size, allowed, confidence, expected)
+        clear = _clear(rule, p, (count, size), histogram, expected, confidence)
+        return decision if decision is not Decision.OPEN or clear is None else clear[0]
+
     decision = decide(beyond, n, allowed, confidence, dependence)
-    low, high = known(rule, n, dependence, _by_ranks(histogram, p, dependence, confidence))
-    detail = f"{beyond} of {n} {'over' if is_ceiling else 'under'} the limit"
-    if decision is Decision.OPEN and (clear := _clear(rule, p, beyond, histogram, dependence, confidence)):
+    low, high = _narrowest(
+        known(rule, n, dependence, _by_ranks(histogram, p, dependence, confidence)),
+        _by_spells(rule, histogram, confidence),
+    )
+    detail = f"{beyond} of {n} {'over' if rule.operator.is_ceiling else 'under'} the limit"
+    clear = _clear(rule, p, (beyond, n), histogram, dependence, confidence)
+    if decision is Decision.OPEN and clear is not None:
         decision, low, high = clear
         detail = f"{detail}, none near it"
     return Finding(
@@ -41,7 +50,7 @@ def find(rule: Rule, p: float, snapshot: Snapshot, confidence: float) -> Finding
         low=None if low is None else low * scale,
         high=None if high is None else high * scale,
         decision=decision,
-        needed=needed(beyond, n, allowed, confidence, dependence),
+        needed=needed(beyond, n, dependence, decided) if decision is Decision.OPEN else None,
         detail=detail,
     )
 
@@ -54,9 +63,10 @@ def count_beyond(rule: Rule, histogram: Histogram) -> int:
     return over if rule.operator.is_ceiling else histogram.n - over
 
 
-def _allowed(rule: Rule, p: float) -> float:
-    """The share of values that may miss the limit of a rule on percentile ``p``."""
-    return 1 - p / 100 if rule.operator.is_ceiling else p / 100
+def _allowed(rule: Rule) -> float:
+    allowed = may_miss(rule)
+    assert allowed is not None
+    return allowed
 
 
 def _by_ranks(
@@ -69,22 +79,57 @@ def _by_ranks(
     return low, None if few < 0 else histogram.value_at_rank(n - few)
 
 
+def _by_spells(rule: Rule, histogram: Histogram, confidence: float) -> tuple[float | None, float | None]:
+    """The bound that holds in whatever order the misses came."""
+    n = histogram.n
+    many = spells.refuting_count(n, _allowed(rule), confidence)
+    if many > n:
+        return None, None
+    if rule.operator.is_ceiling:
+        return histogram.value_at_rank(n - many + 1), None
+    return None, histogram.value_at_rank(many)
+
+
+def _narrowest(
+    one: tuple[float | None, float | None], other: tuple[float | None, float | None]
+) -> tuple[float | None, float | None]:
+    """Of two pairs of bounds those that say most."""
+    lows = [low for low in (one[0], other[0]) if low is not None]
+    highs = [high for high in (one[1], other[1]) if high is not None]
+    return max(lows, default=None), min(highs, default=None)
+
+
 def _clear(
-    rule: Rule, p: float, beyond: int, histogram: Histogram, dependence: Dependence, confidence: float
+    rule: Rule,
+    p: float,
+    counted: tuple[float, int],
+    histogram: Histogram,
+    dependence: Dependence,
+    confidence: float,
 ) -> tuple[Decision, float | None, float | None] | None:
     """Decision and bounds where all values lie so far on one side of the limit that few decide; else None.
 
     As many are asked for as if they were independent. Small rates are long times, so a floor is a ceiling of
     the reciprocals.
+
+    Args:
+        rule: The rule.
+        p: Its percentile.
+        counted: How many missed the limit, and of how many; if these are more than there are, the largest is
+            taken to grow as that of an exponential tail.
+        histogram: Between whose ends they lie.
+        dependence: Of these.
+        confidence: Of decision and bounds.
     """
-    is_ceiling, n = rule.operator.is_ceiling, histogram.n
+    is_ceiling, (beyond, n) = rule.operator.is_ceiling, counted
     least, most = float(histogram.minimum), float(histogram.maximum)
-    allowed = _allowed(rule, p)
+    allowed = _allowed(rule)
     decision = decide(beyond, n, allowed, confidence, INDEPENDENT)
     if decision is Decision.OPEN or not least:
         return None
     if not is_ceiling:
         p, least, most = 100 - p, 1 / most, 1 / least
+    most = least + (most - least) * math.log1p(n) / math.log1p(histogram.n)
     holds, worth = decision is Decision.TRUE, dependence.worth(n)
     bound = (
         tails.upper(p, least, most, worth, confidence) if holds else tails.lower(p, least, worth, confidence)
