@@ -2,8 +2,9 @@
 
     python benchmarks/verdicts.py [--quick] [--json FILE]
 
-A server is a seeded simulation: independent response times, or a queue (M/M/1) at a load of 0.5, 0.8 or
-0.9, where neighbours wait in one queue. Each line is a rule on runs of so many requests:
+A server is a seeded simulation: independent response times, exponential or with a long tail (log-normal, the
+logarithm's deviation being 1), or a queue (M/M/1) at a load of 0.5, 0.8 or 0.9, where neighbours wait in one
+queue. Of the long tail means alone are judged. Each line is a rule on runs of so many requests:
 
 * wrong PASS, wrong FAIL: in what share of the runs, when the limit is exactly the truth, the hardest case
   there is. No more than 5 % is what 95 % confidence means. "as if independent" is the same without regard to
@@ -45,6 +46,7 @@ FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 MS = 1_000_000
 SERVICE = 10 * MS
 SERVERS = {"independent": 0.0, "M/M/1 at 0.5": 0.5, "M/M/1 at 0.8": 0.8, "M/M/1 at 0.9": 0.9}
+LONG_TAIL = "log-normal"
 STATISTICS = ("p50", "p90", "p95", "p99", "mean")
 SIZES = (30, 100, 300, 1_000, 3_000, 10_000)
 SERIES = Series("e2e")
@@ -82,6 +84,11 @@ def truth(load: float, statistic: str) -> float:
     """What the mean or percentile of ``response_times`` really is, ns."""
     mean = SERVICE / (1 - load)
     return mean if statistic == "mean" else -math.log(1 - float(statistic[1:]) / 100) * mean
+
+
+def long_tailed(n: int, rng: Generator) -> FloatArray:
+    """Independent log-normal times of mean ``SERVICE``, ns."""
+    return SERVICE * rng.lognormal(-0.5, 1.0, n)
 
 
 def snapshot_of(times_ns: FloatArray, *, in_order: bool = True) -> Snapshot:
@@ -142,11 +149,13 @@ def line(
     offsets: Sequence[float] = OFFSETS,
 ) -> Line:
     """The figures of one line; the same every time."""
-    load, exact = SERVERS[server], truth(SERVERS[server], statistic)
+    load = SERVERS.get(server, 0.0)
+    exact = truth(load, statistic)
     at_truth, naive, first, worth = [], [], [], []
     right = dict.fromkeys(offsets, 0)
     for repeat in range(repeats):
-        times_ns = response_times(load, n, np.random.default_rng([n, round(10 * load), repeat]))
+        rng = np.random.default_rng([n, round(10 * load), repeat])
+        times_ns = long_tailed(n, rng) if server == LONG_TAIL else response_times(load, n, rng)
         snapshot = snapshot_of(times_ns)
         at_truth.append(decision(snapshot, statistic, exact))
         naive.append(decision(snapshot_of(times_ns, in_order=False), statistic, exact))
@@ -211,6 +220,7 @@ def main() -> int:
     repeats, begun = 100 if arguments.quick else 500, time.monotonic()
     sizes = SIZES[:-1] if arguments.quick else SIZES
     work = [(server, n, rule) for server in SERVERS for n in sizes for rule in STATISTICS]
+    work += [(LONG_TAIL, n, "mean") for n in sizes]
     with Pool() as pool:
         lines = pool.starmap(functools.partial(line, repeats=repeats), work, chunksize=1)
     print("\n".join(table(lines)))

@@ -50,7 +50,7 @@ def find(rule: Rule, snapshot: Snapshot, confidence: float) -> Finding:
         high=None if math.isinf(bounds[1]) else bounds[1],
         decision=decision,
         needed=None if needed is None else max(least, dependence.needed(needed)),
-        detail=f"mean of {n}" + (_why_too_few(confidence) if too_few and not is_share else ""),
+        detail=_of_how_many(n, num_requests) + (_why_too_few(confidence) if too_few and not is_share else ""),
     )
 
 
@@ -64,8 +64,12 @@ def _moments(histogram: Histogram, scale: float) -> Moments:
     )
 
 
+def _of_how_many(n: int, num_requests: int) -> str:
+    return f"mean of {n}" if n == num_requests else f"mean of {n} from {num_requests} requests"
+
+
 def _why_too_few(confidence: float) -> str:
-    return f", and fewer than {means.requests_to_see(confidence)} requests show too little of the slow ones"
+    return f", where fewer than {means.requests_to_see(confidence)} may lack the largest tenth of all"
 
 
 def _of_share(rule: Rule, moments: Moments, n: int, dependence: Dependence, confidence: float) -> Bounds:
