@@ -156,8 +156,8 @@ def _objectives(scenario: Mapping[str, Any]) -> list[str]:
     thresholds = scenario.get("thresholds") or {}
     texts = ((key, [each] if isinstance(each, str) else each) for key, each in thresholds.items())
     stated = sorted(f"{key} {text}" for key, each in texts for text in each if "baseline" not in text)
-    deadlines = scenario.get("token_deadlines")
-    return [*stated, *([f"token_deadlines {deadlines}"] if deadlines else [])]
+    terms = ["token_deadlines", *(["stall_limit"] if "stalls" in thresholds else [])]
+    return [*stated, *(f"{term} {scenario[term]}" for term in terms if scenario.get(term))]
 
 
 def _faults(result: Result) -> Iterator[str]:

@@ -13,7 +13,7 @@ class MetricSummary(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: ``ttft``, ``itl``, ``tpot``, ...
         basis: ``response`` (from due) or ``service`` (from sent), None where there is no difference.
-        unit: ``ns``, ``tokens`` or ``tokens/s``.
+        unit: ``ns``, ``tokens``, ``stalls``, ``tokens/s`` or ``share``.
         n: Number of samples.
         minimum: Exact smallest sample, None for n = 0.
         mean: Mean of the samples, None for n = 0.
@@ -62,7 +62,8 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: ``request_rate``, ``output_token_rate``, ``input_token_rate``, ``goodput``,
-            ``attainment``, ``error_rate``.
+            ``attainment``, ``error_rate``, and ``error_rate_timeout`` or another class where an
+            objective is about it.
         unit: ``requests/s``, ``tokens/s`` or ``share``.
         value: None where it can't be known; ``reason`` says why.
         numerator: The count above the line.

@@ -12,10 +12,10 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         rule: As written, in canonical form: ``ttft p99 < 500ms``.
-        metric: The metric's name.
+        metric: The name of the metric, rate, share or figure of the server.
         observed: The value that was judged, unrounded, in ``unit``. None without samples.
         limit: The limit in ``unit``.
-        unit: ``ns``, ``tokens``, ``tokens/s``, ``requests/s`` or ``share``.
+        unit: ``ns``, ``tokens``, ``stalls``, ``requests``, ``tokens/s``, ``requests/s`` or ``share``.
         verdict: PASS, FAIL, INCONCLUSIVE or INVALID.
         confidence: The confidence the verdict was asked to have, 0..1.
         n: Number of samples behind ``observed``.

@@ -36,7 +36,7 @@ def test_judged_by_what_was_seen_in_the_run(timetable: TimetableProcess, tmp_pat
     scenario = scenario_from(
         _data(server_requests_running=["max <= 64"], server_kv_cache_usage=["max < 90%"])
     )
-    done = event_loop.run(run(scenario, base_url=timetable.url, result_dir=tmp_path / "r", reports=()))
+    done = event_loop.run(run(scenario, base_url=timetable.url, result_dir=tmp_path / "r"))
     rules = {rule.rule: rule for rule in done.result.rules}
     assert rules[BUSY].verdict is Verdict.PASS
     assert 2 <= rules[BUSY].n <= 6
@@ -44,6 +44,8 @@ def test_judged_by_what_was_seen_in_the_run(timetable: TimetableProcess, tmp_pat
     assert rules[UNKNOWN].verdict is Verdict.INVALID
     assert "/metrics (vllm) doesn't say it" in rules[UNKNOWN].message
     assert done.result.verdict is Verdict.INVALID
+    assert BUSY in done.reports["junit"].read_text().replace("&lt;", "<")
+    assert "server_requests_running" in done.reports["html"].read_text()
     assert report(done.folder, reports=()).result == done.result
     asked = {rule.rule: rule for rule in done.judged_with({"server_requests_running": ["max <= 0"]}).rules}
     assert asked[BUSY] == rules[BUSY]
