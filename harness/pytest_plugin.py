@@ -20,6 +20,8 @@ nothing heavy and takes no name without the prefix ``sla``, ``load`` and ``load_
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +39,11 @@ if TYPE_CHECKING:
 
 _MARKERS = ("sla", "sla_baseline")
 _LOADING = ("load", "load_session")
+_FAULTS = pytest.StashKey[dict[str, str]]()
+_NO_SERVER = (
+    "no server to test: give --sla-endpoint=URL, the ini key sla_endpoint or SLA_ENDPOINT, or a "
+    "model to serve with --sla-serve=MODEL, or override the fixture sla_endpoint in conftest.py"
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -77,6 +84,24 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         turns.clear(config)
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Refuse markers that say nothing sensible, of the tests that will run, before any of them sends load.
+
+    A pytest-xdist worker can't end the session. There each test that sends load fails by it, unsent.
+    """
+    items = [item for item in session.items if _is_judged(item)]
+    if not items:
+        return
+    from harness.pytest import marker
+
+    faults = {item.nodeid: text for item in items if (text := marker.fault(item)) is not None}
+    if not faults:
+        return
+    if not hasattr(session.config, "workerinput"):
+        raise pytest.UsageError("\n".join(f"{nodeid}: {text}" for nodeid, text in faults.items()))
+    session.config.stash[_FAULTS] = faults
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make of a test that sends load as many as ``--sla-repeat`` says."""
     repeats = int(settings.value_of(metafunc.config, "repeat") or 1)
@@ -103,10 +128,7 @@ def sla_endpoint(pytestconfig: pytest.Config) -> Iterator[str]:
     elif model is not None:
         yield from _own_server(model)
     else:
-        pytest.skip(
-            "no server to test: give --sla-endpoint=URL, the ini key sla_endpoint or SLA_ENDPOINT, or a "
-            "model to serve with --sla-serve=MODEL, or override the fixture sla_endpoint in conftest.py"
-        )
+        pytest.skip(_NO_SERVER)
 
 
 def _own_server(model: str) -> Iterator[str]:
@@ -116,7 +138,10 @@ def _own_server(model: str) -> Iterator[str]:
         with serving(model) as address:
             yield address
     except OwnServerError as error:
-        pytest.fail(str(error), pytrace=False)
+        text = str(error)
+    else:
+        return
+    pytest.fail(text, pytrace=False)
 
 
 @pytest.fixture(scope="session")
@@ -152,14 +177,15 @@ def load_session(
     _demand_one_sender(pytestconfig)
     from functools import partial
 
-    from harness.pytest import marker, turns, used_runs
-    from harness.pytest.baseline import usual_baseline
+    from harness.pytest import baseline, marker, turns, used_runs
     from harness.pytest.left_runs import LeftRuns
     from harness.pytest.result_places import ResultPlaces
     from harness.pytest.sender import Sender
     from harness.pytest.shared_load import SharedLoad
 
-    sender = Sender(pytestconfig, sla_endpoint, sla_config, usual_baseline(pytestconfig))
+    if text := baseline.usual_fault(pytestconfig):
+        pytest.fail(text, pytrace=False)
+    sender = Sender(pytestconfig, sla_endpoint, sla_config, baseline.usual_baseline(pytestconfig))
     left = LeftRuns(turns.shared_folder(pytestconfig))
     used = partial(used_runs.note_shared, pytestconfig)
     asked = partial(marker.rules_now, pytestconfig)
@@ -178,15 +204,16 @@ def _demand_one_sender(config: pytest.Config) -> None:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """A test that sends load has the machine to itself, also under pytest-xdist."""
-    if _sends_load(item):
-        from harness.pytest import used_runs
+    with contextlib.ExitStack() as around:
+        if hasattr(item.config, "workerinput"):
+            from harness.pytest import turns
 
-        used_runs.begin(item)
-    if not hasattr(item.config, "workerinput"):
-        return (yield)
-    from harness.pytest import turns
+            around.enter_context(turns.turn_of(item))
+        if _sends_load(item):
+            from harness.pytest import interrupted, used_runs
 
-    with turns.turn_of(item):
+            used_runs.begin(item)
+            around.enter_context(interrupted.told(item))
         return (yield)
 
 
@@ -201,14 +228,21 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Refuse a marker that says nothing sensible before any load is sent."""
-    if not _is_judged(item):
-        return
-    from harness.pytest import marker
-
-    text = marker.fault(item)
+    """Refuse a marker that says nothing sensible, a fixture's too, before any load is sent."""
+    text = _own_fault(item)
+    if text is None and _sends_load(item):
+        faults = item.config.stash.get(_FAULTS, {})
+        text = next((f"no load is sent: {nodeid}: {fault}" for nodeid, fault in faults.items()), None)
     if text is not None:
         pytest.fail(text, pytrace=False)
+
+
+def _own_fault(item: pytest.Item) -> str | None:
+    if not _is_judged(item):
+        return None
+    from harness.pytest import marker
+
+    return marker.fault(item)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -268,24 +302,54 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Put every objective that was judged into the JUnit file, before it is written."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is not None and _any_rows(reporter):
+    if reporter is not None and _any_load(reporter):
         from harness.pytest import junit, summary
 
-        junit.add(session.config, summary.rows_of(reporter))
+        junit.add(session.config, summary.rows_of(reporter, _cut(session.config)))
 
 
-def _any_rows(reporter: pytest.TerminalReporter) -> bool:
-    return any(hasattr(report, "sla_rows") for kind in reporter.stats.values() for report in kind)
+def _any_load(reporter: pytest.TerminalReporter) -> bool:
+    reports = (report for kind in reporter.stats.values() for report in kind)
+    return bool(_cut(reporter.config)) or any(map(_is_of_load, reports))
+
+
+def _is_of_load(report: object) -> bool:
+    return hasattr(report, "sla_rows") or _lacks_server(report)
+
+
+def _lacks_server(report: object) -> bool:
+    longrepr = getattr(report, "longrepr", None)
+    return isinstance(longrepr, tuple) and _NO_SERVER in longrepr[2]
+
+
+def _cut(config: pytest.Config) -> list[dict[str, Any]]:
+    """What runs left that the session's end cut off; without load nothing is imported for that."""
+    if "harness.pytest.turns" not in sys.modules:
+        return []
+    from harness.pytest import notes
+
+    return notes.noted(config)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the section "SLA": every objective that was judged, by test."""
-    if not _any_rows(terminalreporter):
+    if not _any_load(terminalreporter):
         return
     from harness.pytest import summary
 
-    rows = summary.rows_of(terminalreporter)
-    summary.write(terminalreporter, rows)
-    path = settings.value_of(terminalreporter.config, "report")
-    if path is not None:
+    config = terminalreporter.config
+    rows = summary.rows_of(terminalreporter, _cut(config))
+    summary.write(terminalreporter, rows, _lines(terminalreporter))
+    path = settings.value_of(config, "report")
+    if path is not None and rows:
         summary.save(Path(path), rows)
+
+
+def _lines(reporter: pytest.TerminalReporter) -> list[str]:
+    """What must not be overlooked though no objective was judged."""
+    lines = [line for note in _cut(reporter.config) for line in note["lines"]]
+    num_skipped = sum(map(_lacks_server, reporter.stats.get("skipped", ())))
+    if num_skipped:
+        tests = "1 test was" if num_skipped == 1 else f"{num_skipped} tests were"
+        lines.append(f"{tests} skipped: {_NO_SERVER}")
+    return lines

@@ -106,6 +106,7 @@ async def run(
     telemetry: bool = True,
     workers: Asked = 1,
     baseline: Side | None = None,
+    interruption: Interruption | None = None,
 ) -> Run:
     """Send a scenario, judge it, leave a result folder.
 
@@ -123,6 +124,7 @@ async def run(
         telemetry: Whether to read the server's own metrics while the run goes on.
         workers: Processes that send the load: a number, or ``auto``. One is this process itself.
         baseline: What to hold the run against; objectives may be relative to it.
+        interruption: By which whoever takes the signals tells the run to end; its own by default.
 
     Raises:
         ScenarioError: The scenario or an objective can't be used. Nothing was sent.
@@ -148,7 +150,7 @@ async def run(
         schedule = await schedule_of(scenario, target, name)
     client = Client(target, scenario.endpoint, name, scenario.timeouts, scenario.local_counter())
     num_workers, worker_notes = crew_size(workers, schedule)
-    interruption = Interruption()
+    interruption = interruption or Interruption()
     async with contextlib.AsyncExitStack() as at_end:
         at_end.enter_context(interruption.listening())
         at_end.push_async_callback(client.close)

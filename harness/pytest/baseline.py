@@ -9,6 +9,7 @@ from harness.comparison.baselines import FOLDER, Baselines
 from harness.comparison.errors import ComparisonError
 from harness.comparison.objectives import RelativeRule, relative_rules_of_keywords
 from harness.comparison.sources import side_of
+from harness.errors import HarnessError
 from harness.pytest.settings import value_of
 from harness.sla.errors import RuleError
 
@@ -34,7 +35,7 @@ def baseline_of(item: pytest.Item) -> Side | None:
     """The baseline that the nearest marker names, else ``--sla-baseline``; None where nobody does.
 
     Raises:
-        ComparisonError: There is no such baseline, or it can't be read.
+        HarnessError: There is no such baseline, or it can't be read.
     """
     named = (mark.args for mark in item.iter_markers("sla_baseline") if mark.args)
     args = next(named, ())
@@ -45,14 +46,29 @@ def usual_baseline(config: pytest.Config) -> Side | None:
     """What ``--sla-baseline`` names; None for nothing.
 
     Raises:
-        ComparisonError: There is no such baseline, or it can't be read.
+        HarnessError: There is no such baseline, or it can't be read.
     """
     name = value_of(config, "baseline")
     return None if name is None else _side(name, config)
 
 
 def _side(name: str, config: pytest.Config) -> Side:
+    path = Path(name)
+    if path.name in Baselines(path.parent).names():
+        raise ComparisonError(
+            f"{name} is the folder of a baseline; give its name, '{path.name}', and where baselines are with "
+            f"--sla-baselines={path.parent}"
+        )
     return side_of(name, Baselines(_folder(config)))
+
+
+def usual_fault(config: pytest.Config) -> str | None:
+    """What is wrong with ``--sla-baseline``; None for nothing."""
+    try:
+        usual_baseline(config)
+    except HarnessError as error:
+        return f"sla_baseline: {error}"
+    return None
 
 
 def fault(item: pytest.Item) -> str | None:
@@ -66,7 +82,7 @@ def fault(item: pytest.Item) -> str | None:
             raise RuleError(
                 "no baseline is named; write sla_baseline('NAME', ...), or give --sla-baseline=NAME"
             )
-    except (RuleError, ComparisonError) as error:
+    except (RuleError, HarnessError) as error:
         return f"sla_baseline: {error}"
     return None
 

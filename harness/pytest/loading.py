@@ -74,5 +74,6 @@ class Load:
             WorkersError: So many workers can't be had. Nothing was sent.
         """
         scenario = self._sender.scenario(source, keys, self._rules, self._name)
-        pending = PendingRun(self._sender, scenario, self._places.next(), workers, self.runs.append)
+        note = self.runs.append
+        pending = PendingRun(self._sender, scenario, self._places.next(), workers, note, note)
         return pending if self._is_async else pending.wait()

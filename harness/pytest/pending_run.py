@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from harness.pytest.plainly import plainly_awaited
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
 
     from harness.pytest.own_thread import OwnThread
@@ -30,6 +31,7 @@ class PendingRun:
         folder: Its result folder.
         workers: Processes that send it.
         ended: Told of the run when it is over.
+        cut: Told of what it left where whoever waited was interrupted.
     """
 
     def __init__(
@@ -39,17 +41,22 @@ class PendingRun:
         folder: Path,
         workers: Asked,
         ended: Callable[[Run], None],
+        cut: Callable[[Run], None],
     ) -> None:
         self._sender = sender
         self._workers = workers
         self._scenario = scenario
         self._folder = folder
         self._ended = ended
+        self._cut = cut
         self._run: Run | None = None
 
     def wait(self) -> Run:
         """Run it and wait."""
-        return self._finish(self._thread.wait())
+        thread = self._thread
+        with self._interruptible(thread):
+            finished = thread.wait()
+        return self._finish(finished)
 
     def __await__(self) -> Generator[Any, None, Run]:
         return self._waited().__await__()
@@ -59,7 +66,21 @@ class PendingRun:
 
     @plainly_awaited
     async def _waited(self) -> Run:
-        return self._finish(await self._thread.waited())
+        thread = self._thread
+        with self._interruptible(thread):
+            finished = await thread.waited()
+        return self._finish(finished)
+
+    @contextlib.contextmanager
+    def _interruptible(self, thread: OwnThread[FinishedRun]) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            left = thread.left
+            if left is not None and self._run is None:
+                self._run = self._sender.run_of(left, self._folder)
+                self._cut(self._run)
+            raise
 
     @functools.cached_property
     def _thread(self) -> OwnThread[FinishedRun]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from harness.pytest.settings import value_of
+from harness.result_folder import ResultFolderError
 
 if TYPE_CHECKING:
     import pytest
@@ -34,13 +35,24 @@ class ResultPlaces:
         self._num = 0
 
     def next(self) -> Path:
-        """A path where nothing is yet."""
+        """A new folder, empty.
+
+        Raises:
+            ResultFolderError: It can't be made.
+        """
         self._num += 1
         path = self._path()
         while self._keep and path.exists():
             self._num += 1
             path = self._path()
-        shutil.rmtree(path, ignore_errors=True)
+        try:
+            if path.exists():
+                shutil.rmtree(path)
+            path.mkdir(parents=True)
+        except OSError as error:
+            raise ResultFolderError(
+                f"{path} can't be made ({error.strerror}); give another folder with --sla-results"
+            ) from error
         return path
 
     def _path(self) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+from harness.interruption import Interruption
 from harness.objectives import objectives_of
 from harness.pytest.building import build_scenario
 from harness.pytest.own_thread import OwnThread
@@ -85,7 +86,7 @@ class Sender:
 
     def thread(self, scenario: Scenario, folder: Path, workers: Asked) -> OwnThread[FinishedRun]:
         """A thread that will run the scenario."""
-        run = spine()
+        run, interruption = spine(), Interruption()
         return OwnThread(
             lambda: run(
                 scenario,
@@ -95,7 +96,9 @@ class Sender:
                 result_dir=folder,
                 workers=workers,
                 baseline=self._baseline,
-            )
+                interruption=interruption,
+            ),
+            interruption.tell,
         )
 
     def run_of(self, finished: FinishedRun, folder: Path) -> Run:

@@ -73,7 +73,7 @@ SETTINGS: Final = (
         "scale",
         "FACTOR",
         "makes every load so many times as long, at the same rate: 0.1 for a tenth of its requests or time",
-        wanted="a number above 0",
+        wanted="a number above 0 and below 1,000,000,000",
         check=lambda text: 0 < float(text) < 1e9,
     ),
     Setting(
@@ -83,7 +83,13 @@ SETTINGS: Final = (
         wanted="a whole number from 1 to 1,000",
         check=lambda text: 1 <= int(text) <= 1_000,
     ),
-    Setting("report", "FILE", "writes the table of all objectives there, as Markdown (.md) or JSON (.json)"),
+    Setting(
+        "report",
+        "FILE",
+        "writes the table of all objectives there, as Markdown (.md) or JSON (.json)",
+        wanted="a file that ends in .md or .json",
+        check=lambda text: text.endswith((".md", ".json")),
+    ),
 )
 
 
@@ -106,12 +112,21 @@ def value_of(config: pytest.Config, name: str) -> str | None:
 def fault(config: pytest.Config) -> str | None:
     """What is wrong with the settings; None for nothing."""
     for setting in SETTINGS:
+        if _is_blank(config.getoption(setting.ini)):
+            return (
+                f"{setting.option}: it is empty (a variable that isn't set?); "
+                f"give {setting.metavar}, or leave the option out"
+            )
         place, value = _given(config, setting)
         if value is not None and setting.choices and value not in setting.choices:
             return f"{place}: {value!r} is none of {', '.join(setting.choices)}"
         if value is not None and not _passes(setting, value):
             return f"{place}: {value!r} is not {setting.wanted}"
     return None
+
+
+def _is_blank(given: object) -> bool:
+    return given is not None and not str(given).strip()
 
 
 def _passes(setting: Setting, value: str) -> bool:

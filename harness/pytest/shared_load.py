@@ -94,7 +94,7 @@ class SharedLoad:
     def _begun(self, key: str, scenario: Scenario, workers: Asked) -> PendingRun:
         ended = functools.partial(self._ended, key)
         place = self._places(f"shared-{scenario.name}-{key}").next()
-        pending = PendingRun(self._sender, scenario, place, workers, ended)
+        pending = PendingRun(self._sender, scenario, place, workers, ended, self._used)
         self._pending[key] = pending
         return pending
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from harness.comparison.side import Side
+    from harness.interruption import Interruption
     from harness.record import Record
     from harness.workers.crew_size import Asked
     from reports.result import Result
@@ -48,6 +49,7 @@ class Spine(Protocol):
         result_dir: Path,
         workers: Asked,
         baseline: Side | None,
+        interruption: Interruption,
     ) -> FinishedRun:
         """Run it; ``result_dir`` is made and must not hold files."""
 

@@ -9,6 +9,7 @@ from harness.pytest.settings import value_of
 from harness.pytest.table import HEADS, grid
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     import pytest
@@ -16,20 +17,33 @@ if TYPE_CHECKING:
     Rows = list[dict[str, Any]]
 
 
-def rows_of(reporter: pytest.TerminalReporter) -> Rows:
-    """What was judged, test by test; what reports of subtests repeat is there once."""
+def rows_of(reporter: pytest.TerminalReporter, cut: Iterable[dict[str, Any]] = ()) -> Rows:
+    """What was judged, test by test; what reports of subtests repeat is there once.
+
+    Args:
+        reporter: Has the reports of the session.
+        cut: Notes of tests that the session's end cut off, which have no report.
+    """
     reports = [report for kind in reporter.stats.values() for report in kind]
     rows = [row for report in reports for row in getattr(report, "sla_rows", ())]
+    rows += [row for note in cut for row in note["rows"]]
     once = {(row["test"], row["result"], row["objective"]): row for row in rows}
     places = {test: place for place, test in enumerate(dict.fromkeys(row["test"] for row in rows))}
     return sorted(once.values(), key=lambda row: places[row["test"]])
 
 
-def write(reporter: pytest.TerminalReporter, rows: Rows) -> None:
-    """The section "SLA"."""
+def write(reporter: pytest.TerminalReporter, rows: Rows, notes: Iterable[str] = ()) -> None:
+    """The section "SLA": the table, then what else is to be known."""
     reporter.section("SLA")
     if scale := value_of(reporter.config, "scale"):
         reporter.write_line(f"every load {scale} times as long as its test says (--sla-scale)")
+    if rows:
+        _write_table(reporter, rows)
+    for note in notes:
+        reporter.write_line(note)
+
+
+def _write_table(reporter: pytest.TerminalReporter, rows: Rows) -> None:
     heads, *lines = grid(row["cells"] for row in rows)
     reporter.write_line(heads)
     test = None

@@ -43,6 +43,13 @@ def clear(config: pytest.Config) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def common_folder(config: pytest.Config) -> Path | None:
+    """What controller and workers share, in each of them; None elsewhere, and on another machine."""
+    told = getattr(config, "workerinput", {})
+    folder = Path(told[_FOLDER]) if _FOLDER in told else config.stash.get(_MADE, None)
+    return folder if folder is not None and folder.is_dir() else None
+
+
 def shared_folder(config: pytest.Config) -> Path | None:
     """In a worker: what it shares with the others; None where it is alone."""
     told = getattr(config, "workerinput", {})

@@ -42,7 +42,7 @@ def own_runs(item: pytest.Item) -> tuple[Run, ...]:
 
 def shared_runs(item: pytest.Item) -> tuple[Run, ...]:
     """Those that others may look at too: it asked for them, or a fixture of its handed them on."""
-    handed = getattr(item, "funcargs", {}).values()
+    handed = (getattr(item, "funcargs", None) or {}).values()  # None once the test is over
     found = (*item.stash.get(_SHARED, ()), *(value for value in handed if isinstance(value, Run)))
     own = {id(run) for run in own_runs(item)}
     return tuple(run for run in {id(run): run for run in found}.values() if id(run) not in own)

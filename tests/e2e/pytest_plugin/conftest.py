@@ -40,7 +40,7 @@ class Project:
 
     def __init__(self, path: Path, server: str) -> None:
         self.path = path
-        self._server = server
+        self.server = server
 
     def write(self, name: str, text: str) -> None:
         """Write a file."""
@@ -56,7 +56,7 @@ class Project:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *arguments],
             cwd=self.path,
-            env={**kept, "SLA_ENDPOINT": self._server, "COLUMNS": "120", **(environment or {})},
+            env={**kept, "SLA_ENDPOINT": self.server, "COLUMNS": "120", **(environment or {})},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -72,6 +72,8 @@ def test_the_option_names_it_for_all_tests(kept: pytest.Pytester, spine: FakeSpi
         ("'main', ttft_p95='500ms'", "write how much worse it may be"),
         ("'main', tftt_p95='10%'", "did you mean 'ttft'"),
         ("'main', 'other'", "give one name"),
+        ("'.tokenpace/baselines/main'", "give its name, 'main', *--sla-baselines=.tokenpace/baselines"),
+        ("'.'", ". is no result folder*"),
     ],
 )
 def test_what_can_t_be_is_refused_before_any_load(
@@ -79,8 +81,20 @@ def test_what_can_t_be_is_refused_before_any_load(
 ) -> None:
     kept.makepyfile(_test(marker))
     result = kept.runpytest_inprocess()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*::test_it: sla_baseline: *{message}*"])
+    assert not spine.calls
+
+
+@pytest.mark.parametrize("fixture", ["load", "load_session"])
+def test_an_option_that_names_none_is_told_plainly(
+    kept: pytest.Pytester, spine: FakeSpine, fixture: str
+) -> None:
+    kept.makepyfile(f"def test_it({fixture}):\n    {fixture}(requests=1, prompts='Hi')")
+    result = kept.runpytest_inprocess("--sla-baseline=.tokenpace/baselines/main")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([f"*sla_baseline: *{message}*"])
+    result.stdout.fnmatch_lines(["sla_baseline: .tokenpace/baselines/main is the folder of a baseline*"])
+    assert "harness/" not in result.stdout.str()
     assert not spine.calls
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
+if TYPE_CHECKING:
     from tests.unit.pytest_plugin.conftest import FakeSpine
 
 pytest_plugins = ["pytester"]
@@ -57,6 +57,6 @@ def test_in_the_marker(project: pytest.Pytester, spine: FakeSpine) -> None:
 def test_an_unknown_class_in_the_marker_sends_no_load(project: pytest.Pytester, spine: FakeSpine) -> None:
     project.makepyfile(_test("del run", "@pytest.mark.sla(error_rate_timout='10%')"))
     result = project.runpytest_inprocess()
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*'timout' is no class of errors; known: truncated, *"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*'timout' is no class of errors; known: truncated, *"])
     assert not spine.calls

@@ -142,7 +142,7 @@ def test_results_given_a_folder_are_all_kept(project: pytest.Pytester, spine: Fa
     project.makepyfile(SYNC)
     for _ in range(2):
         project.runpytest_inprocess("--sla-results=out").assert_outcomes(passed=1)
-        spine.calls[-1]["result_dir"].mkdir(parents=True)
+        assert not list(spine.calls[-1]["result_dir"].iterdir())
     first, second = (call["result_dir"] for call in spine.calls)
     assert first.parent == second.parent == project.path / "out"
     assert first.name.endswith("test_it-1")

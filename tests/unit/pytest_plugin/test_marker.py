@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -83,19 +84,73 @@ def test_bare_marker_judges_the_scenarios_own_thresholds(project: pytest.Pyteste
 @pytest.mark.parametrize(
     ("marker", "said"),
     [
-        ("tttf_p99='500ms'", "sla marker: tttf_p99: 'tttf' is no metric; did you mean 'ttft'?"),
-        ("ttft_p99=500", "sla marker: ttft_p99=500: 500 has no unit*"),
-        ("'500ms'", "sla marker: sla('500ms',): objectives are keywords*"),
+        ("tttf_p99='500ms'", "tttf_p99: 'tttf' is no metric; did you mean 'ttft'?"),
+        ("ttft_p99=500", "ttft_p99=500: 500 has no unit*"),
+        ("'500ms'", "sla('500ms',): objectives are keywords*"),
+        ("ttft_p95='baseline + 10%'", "*sla_baseline('NAME', ttft_p95='10%')*"),
     ],
 )
 def test_B1_01_wrong_marker_is_refused_before_any_load(
     project: pytest.Pytester, spine: FakeSpine, marker: str, said: str
 ) -> None:
-    project.makepyfile(_test(marker))
+    project.makepyfile("def test_before(load): load(requests=1, prompts='Hi')\n" + dedent(_test(marker)))
     result = project.runpytest_inprocess()
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([said])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*.py::test_it: sla marker: {said}"])
     assert not spine.calls
+
+
+def test_all_wrong_markers_are_told_at_once_but_for_deselected_ones(
+    project: pytest.Pytester, spine: FakeSpine
+) -> None:
+    project.makepyfile(
+        """
+        import pytest
+        @pytest.mark.sla(tttf_p99="1s")
+        def test_one(load): pass
+        @pytest.mark.sla(ttft_q99="1s")
+        def test_two(load): pass
+        @pytest.mark.sla(ttft_p50="1s")
+        def test_right(load): load(requests=60, prompts="Hi")
+        """
+    )
+    result = project.runpytest_inprocess()
+    result.stderr.fnmatch_lines(["*::test_one: *'tttf'*", "*::test_two: *'q99'*"])
+    assert not spine.calls
+    project.runpytest_inprocess("-k", "right").assert_outcomes(passed=1, deselected=2)
+
+
+def test_a_wrong_marker_that_a_fixture_adds_is_refused_too(
+    project: pytest.Pytester, spine: FakeSpine
+) -> None:
+    project.makepyfile(
+        """
+        import pytest
+        @pytest.fixture
+        def marked(request):
+            request.node.add_marker(pytest.mark.sla(tttf_p99="1s"))
+        def test_it(marked, load): load(requests=60, prompts="Hi")
+        """
+    )
+    project.runpytest_inprocess().assert_outcomes(errors=1)
+    assert not spine.calls
+
+
+def test_under_xdist_a_wrong_marker_lets_no_worker_send(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import pytest
+        def test_first(load): load(requests=1, prompts="Hi")
+        @pytest.mark.sla(tttf_p99="1s")
+        def test_wrong(load): load(requests=1, prompts="Hi")
+        def test_plain(): pass
+        """
+    )
+    result = project.runpytest_subprocess("-p", "xdist", "-n", "1")
+    result.assert_outcomes(passed=1, errors=2)
+    result.stdout.fnmatch_lines(
+        ["no load is sent: *::test_wrong: sla marker: tttf_p99*", "sla marker: tttf_p99: *"]
+    )
 
 
 def test_goodput_without_an_objective_is_refused_before_any_load(

@@ -21,7 +21,7 @@ def test_numbers_and_requests(project: pytest.Pytester) -> None:
     project.makepyfile(
         _test(
             "assert run.ttft.p(90) <= '101ms'",
-            "assert run.ttft.mean < '101ms' and run.tpot.mean >= '9ms'",
+            "assert run.ttft.mean < '150ms' and run.tpot.mean >= '5ms'",
             "assert '500ms' >= run.ttft.p(50)",
             "assert run.service_ttft.max <= '1s'",
             "assert run.output_tokens.min >= 4",

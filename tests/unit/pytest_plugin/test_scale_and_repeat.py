@@ -62,6 +62,7 @@ def test_beside_the_parameters_of_the_test(project: pytest.Pytester, spine: Fake
         ("--sla-scale=0", "'0' is not a number above 0"),
         ("--sla-scale=much", "'much' is not a number above 0"),
         ("--sla-scale=inf", "'inf' is not a number above 0"),
+        ("--sla-scale=1e9", "'1e9' is not a number above 0 and below 1,000,000,000"),
         ("--sla-repeat=0", "'0' is not a whole number"),
         ("--sla-repeat=2.5", "'2.5' is not a whole number"),
     ],
