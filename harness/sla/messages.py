@@ -30,7 +30,7 @@ def decided(rule: Rule, finding: Finding, confidence: float, turn: Turn | None =
 def undecided(rule: Rule, finding: Finding, confidence: float) -> str:
     """Why nothing can be said, and what would help."""
     observed, limit = _shown(rule, finding)
-    at = f"with {100 * confidence:.4g} % confidence"
+    at = f"with {quantity(confidence, 'share')} confidence"
     head = f"{observed} against {limit} decides nothing {at}; {_counted(finding)}"
     if finding.needed is None:
         return f"{head}; run longer, or move the limit away from what is measured"
@@ -140,4 +140,4 @@ def _bound(rule: Rule, finding: Finding, confidence: float) -> str:
     if bound is None:
         return ""
     shown, _ = against(bound, rule.limit, rule.unit)
-    return f" ({'at most' if high else 'at least'} {shown} with {100 * confidence:.4g} % confidence)"
+    return f" ({'at most' if high else 'at least'} {shown} with {quantity(confidence, 'share')} confidence)"
