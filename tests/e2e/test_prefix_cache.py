@@ -154,6 +154,7 @@ def answer(engine: Engine, prompts: list[list[int]]) -> tuple[list[list[int]], l
     return answers, found
 
 
+@pytest.mark.soak
 @pytest.mark.model
 @pytest.mark.timeout(600)
 def test_C3_06_the_real_model_says_the_same_with_and_without_the_cache() -> None:

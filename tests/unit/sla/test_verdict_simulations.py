@@ -27,7 +27,7 @@ def is_credible(share: float) -> bool:
 
 
 @pytest.mark.parametrize("rule", ["p90", "mean"])
-@pytest.mark.parametrize("n", [300, 1_500])
+@pytest.mark.parametrize("n", [300, pytest.param(1_500, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("server", SERVERS)
 def test_wrong_verdicts_are_rare_and_the_rest_is_inconclusive(
     server: str, n: int, rule: str, record_property: Callable[[str, object], None]
@@ -83,7 +83,7 @@ def test_a_quiet_stretch_proves_nothing_of_a_queue(server: str, rule: str, n: in
     assert is_credible(found.wrong_fail), found
 
 
-@pytest.mark.parametrize("n", [8, 30, 45])
+@pytest.mark.parametrize("n", [8, 45, pytest.param(30, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("rule", ["p50", "p90", "mean"])
 @pytest.mark.parametrize("server", SERVERS)
 def test_a_few_dozen_samples_look_independent_and_are_not(server: str, rule: str, n: int) -> None:
