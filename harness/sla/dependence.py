@@ -208,8 +208,12 @@ def of_mean(samples: Samples, variance: float) -> Dependence:
     if samples.sizes.size < _MIN_REQUESTS:
         return INDEPENDENT
     number = float(samples.sizes.sum())
-    residuals = samples.sums - samples.sums.sum() / number * samples.sizes
-    return _of_ties(number, _tie(residuals, number * variance), *_of_moods(samples, variance))
+    return _of_ties(number, _tie(_residuals(samples), number * variance), *_of_moods(samples, variance))
+
+
+def _residuals(samples: Samples) -> FloatArray:
+    """By request, its sum less what so many samples have on average."""
+    return np.asarray(samples.sums - samples.sums.sum() / samples.sizes.sum() * samples.sizes)
 
 
 def _of_ties(number: float, *ties: Tie) -> Dependence:
@@ -221,9 +225,7 @@ def _of_moods(samples: Samples, variance: float) -> Iterator[Tie]:
     """The ties of the values' ranks, with those of answers and the tokens that belong to them."""
     kinship = Kinship()
     if not np.all(samples.sizes == 1):
-        number = float(samples.sizes.sum())
-        residuals = samples.sums - samples.sums.sum() / number * samples.sizes
-        kinship = _between(residuals, number * variance)
+        kinship = _between(_residuals(samples), float(samples.sizes.sum()) * variance)
     successions = [_serial(_ranks(mood)) for mood in samples.moods]
     for succession in successions or [Succession(math.inf)]:
         yield Tie(kinship, succession, _BURSTS_BEYOND_RANKS)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from msgspec import structs
 
+from harness.rates import SHARE
 from harness.sla import spells
 from harness.sla.evidence.counted import may_miss
 from harness.sla.statistics import Decision
@@ -53,7 +54,7 @@ class Turn(NamedTuple):
 
 def find_turn(rule: Rule, snapshot: Snapshot) -> Turn | None:
     """When the server turned bad by what the rule asks; None where it did not, or where no order is known."""
-    if rule.is_rate and rule.unit != "share":
+    if rule.is_rate and rule.unit != SHARE:
         return None
     series = None if rule.is_rate else rule.series(snapshot.loop)
     samples = snapshot.due_order.samples(rule, series)

@@ -57,10 +57,14 @@ def find(rule: Rule, p: float, snapshot: Snapshot, confidence: float) -> Finding
 
 def count_beyond(rule: Rule, histogram: Histogram) -> int:
     """Number of values that miss the limit of a metric's rule, as the histogram's percentiles see them."""
-    limit = round(rule.limit / step(rule.unit), 9)
-    up_to = math.ceil(limit) - 1 if rule.operator.strict == rule.operator.is_ceiling else math.floor(limit)
-    over = histogram.count_over(up_to)
+    over = histogram.count_over(units_up_to_limit(rule))
     return over if rule.operator.is_ceiling else histogram.n - over
+
+
+def units_up_to_limit(rule: Rule) -> int:
+    """The largest value, in whole histogram units, on the lower side of a rule's limit."""
+    limit = round(rule.limit / step(rule.unit), 9)
+    return math.ceil(limit) - 1 if rule.operator.strict == rule.operator.is_ceiling else math.floor(limit)
 
 
 def _allowed(rule: Rule) -> float:

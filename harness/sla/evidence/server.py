@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,8 +65,6 @@ def _as_of_requests(rule: Rule, at_ns: IntArray, values: FloatArray, snapshot: S
 
 def _in_steps(rule: Rule, values: FloatArray) -> IntArray:
     """In whole histogram units, none of them rounded to the other side of the limit."""
-    units, limit = np.rint(values / step(rule.unit)), round(rule.limit / step(rule.unit), 9)
-    is_ceiling = rule.operator.is_ceiling
-    up_to = math.ceil(limit) - 1 if rule.operator.strict == is_ceiling else math.floor(limit)
-    is_over = beyond(rule, values) == is_ceiling
+    units, up_to = np.rint(values / step(rule.unit)), percentile.units_up_to_limit(rule)
+    is_over = beyond(rule, values) == rule.operator.is_ceiling
     return np.where(is_over, np.maximum(units, up_to + 1), np.minimum(units, up_to)).astype(np.int64)
