@@ -12,7 +12,7 @@ from harness.sla.grammar import parse_key, rules_from
 from harness.sla.preconditions import demand_judgeable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from harness.sla.rule import Rule
     from scenarios.documents import Key
@@ -33,15 +33,38 @@ def objectives_of(scenario: Scenario, schedule: Schedule, *, telemetry: bool = T
     """
     rules = rules_from(scenario.thresholds)
     demand_consistent(rules)
+    demand_values(rules, scenario, schedule.loop, until_decided=schedule.stop.decided, telemetry=telemetry)
+    return rules
+
+
+def demand_values(
+    rules: Iterable[Rule],
+    scenario: Scenario,
+    loop: str,
+    *,
+    until_decided: bool = False,
+    telemetry: bool = True,
+) -> None:
+    """Refuse rules that no run of a scenario could be judged by.
+
+    Args:
+        rules: All rules of the run.
+        scenario: What is sent, or was.
+        loop: ``open`` or ``closed``.
+        until_decided: Whether the run is to end once all of them are decided.
+        telemetry: Whether the server's own metrics are read meanwhile.
+
+    Raises:
+        RuleError: One of them has no values in such a run.
+    """
     demand_judgeable(
         rules,
-        loop=schedule.loop,
+        loop=loop,
         streaming=wire.endpoint(scenario.endpoint).streaming,
         deadlines=scenario.token_deadlines is not None,
-        until_decided=schedule.stop.decided,
+        until_decided=until_decided,
         telemetry=telemetry,
     )
-    return rules
 
 
 def faults_in(thresholds: Mapping[str, Sequence[str]]) -> Iterator[tuple[Key, str]]:

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from harness import wire
 from harness.comparison.against_baseline import held_against, kept_with
 from harness.conclusion import Conclusion
 from harness.damage import examined
+from harness.objectives import demand_values
 from harness.past_scenario import past_scenario
 from harness.recount import recounted
 from harness.sla.grammar import rules_from
-from harness.sla.preconditions import demand_judgeable
 from harness.telemetry.log import read_telemetry
 from harness.workers.journals import read_records
 
@@ -55,12 +54,7 @@ def judged_with(
 
 def _demand_judgeable(manifest: Manifest) -> None:
     scenario = past_scenario(manifest.scenario)
-    demand_judgeable(
-        rules_from(scenario.thresholds),
-        loop=manifest.loop,
-        streaming=wire.endpoint(scenario.endpoint).streaming,
-        deadlines=scenario.token_deadlines is not None,
-    )
+    demand_values(rules_from(scenario.thresholds), scenario, manifest.loop)
 
 
 def _stating(manifest: Manifest, thresholds: Mapping[str, Sequence[str]]) -> Manifest:
