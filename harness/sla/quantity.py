@@ -44,25 +44,14 @@ def parse_quantity(text: str, unit: str) -> float:
         raise RuleError(str(error)) from error
 
 
-def _tokens(text: str) -> float:
-    match = _TOKENS.fullmatch(text)
-    if not match:
-        raise RuleError(f"'{text}' is no number of tokens; write 12 or 12 tokens")
-    return float(match[1])
+def _number_of(things: str, pattern: re.Pattern[str], example: str) -> Callable[[str], float]:
+    def parse(text: str) -> float:
+        match = pattern.fullmatch(text)
+        if not match:
+            raise RuleError(f"'{text}' is no number of {things}; write {example}")
+        return float(match[1])
 
-
-def _stalls(text: str) -> float:
-    match = _STALLS.fullmatch(text)
-    if not match:
-        raise RuleError(f"'{text}' is no number of stalls; write 2 or 0.1")
-    return float(match[1])
-
-
-def _requests(text: str) -> float:
-    match = _REQUESTS.fullmatch(text)
-    if not match:
-        raise RuleError(f"'{text}' is no number of requests; write 4")
-    return float(match[1])
+    return parse
 
 
 def _token_rate(text: str) -> float:
@@ -94,9 +83,9 @@ def _share(text: str) -> float:
 
 _PARSERS: Final[dict[str, Callable[[str], float]]] = {
     Unit.NS: parse_duration,
-    Unit.TOKENS: _tokens,
-    Unit.STALLS: _stalls,
-    Unit.REQUESTS: _requests,
+    Unit.TOKENS: _number_of("tokens", _TOKENS, "12 or 12 tokens"),
+    Unit.STALLS: _number_of("stalls", _STALLS, "2 or 0.1"),
+    Unit.REQUESTS: _number_of("requests", _REQUESTS, "4"),
     TOKENS_PER_SECOND: _token_rate,
     REQUESTS_PER_SECOND: _request_rate,
     SHARE: _share,
