@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.engine_run import run_to_end
 
 from reference_server.engine.config import EngineConfig
 from reference_server.engine.engine import Engine, load_engine
@@ -60,19 +61,5 @@ def engine(make_engine: MakeEngine) -> Engine:
 
 @pytest.fixture(scope="session")
 def run() -> Run:
-    """Add requests and step to the end, checking the state after every step; outputs by request id."""
-
-    def run_to_end(engine: Engine, *requests: EngineRequest) -> dict[str, list[EngineOutput]]:
-        outputs: dict[str, list[EngineOutput]] = {request.request_id: [] for request in requests}
-        for request in requests:
-            engine.add(request)
-        for _ in range(100_000):
-            if not engine.has_work:
-                break
-            for output in engine.step():
-                outputs[output.request_id].append(output)
-            engine.check_invariants()
-        assert not engine.has_work
-        return outputs
-
+    """``run(engine, *requests)``: to the end; outputs by request id."""
     return run_to_end

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.engine_run import run_to_end
 
 from reference_server.engine.config import EngineConfig
 from reference_server.engine.draft_lengths import WholeDrafts
@@ -90,23 +91,14 @@ def with_oracle() -> Callable[..., Engine]:
 
 @pytest.fixture(scope="session")
 def run() -> Run:
-    """Add requests and step to the end, checking the state after every step; outputs by request id."""
+    """``run(engine, *requests)``: to the end, after which all blocks are free; outputs by request id."""
 
-    def run_to_end(engine: Engine, *requests: EngineRequest) -> Answers:
-        outputs: Answers = {request.request_id: [] for request in requests}
-        for request in requests:
-            engine.add(request)
-        for _ in range(100_000):
-            if not engine.has_work:
-                break
-            for output in engine.step():
-                outputs[output.request_id].append(output)
-            engine.check_invariants()
-        assert not engine.has_work
+    def run_and_count(engine: Engine, *requests: EngineRequest) -> Answers:
+        outputs = run_to_end(engine, *requests)
         assert engine.stats.num_free_blocks == engine.stats.num_blocks
         return outputs
 
-    return run_to_end
+    return run_and_count
 
 
 @pytest.fixture(scope="session")
