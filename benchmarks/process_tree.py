@@ -128,7 +128,8 @@ class _Watch:
 def _children(pid: int) -> list[int]:
     found = []
     for task in Path(f"/proc/{pid}/task").iterdir():
-        found += [int(child) for child in (task / "children").read_text().split()]
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
+            found += [int(child) for child in (task / "children").read_text().split()]
     return found
 
 

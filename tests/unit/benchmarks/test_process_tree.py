@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -72,3 +73,19 @@ def test_a_client_that_never_ends_is_killed_with_its_children(tmp_path: Path) ->
             return
         time.sleep(0.05)
     pytest.fail("the child is still there")
+
+
+def test_threads_that_end_meanwhile_do_not_disturb(tmp_path: Path) -> None:
+    over = threading.Event()
+
+    def thread_after_thread() -> None:
+        while not over.is_set():
+            threading.Thread(target=int).start()
+
+    threads = threading.Thread(target=thread_after_thread)
+    threads.start()
+    try:
+        assert run(python("import time; time.sleep(1)"), {}, None, tmp_path / "output", 60).exit_code == 0
+    finally:
+        over.set()
+        threads.join()

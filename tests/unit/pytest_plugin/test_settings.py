@@ -61,7 +61,7 @@ def test_a_server_that_does_not_start_is_told_once(
 ) -> None:
     monkeypatch.delenv("SLA_ENDPOINT")
     project.makepyfile(SOURCE)
-    result = project.runpytest_inprocess("--sla-serve=timetable --nosuchoption")
+    result = project.runpytest_inprocess("-rN", "--sla-serve=timetable --nosuchoption")
     result.assert_outcomes(errors=1)
     text = result.stdout.str()
     assert text.count("did not start:") == 1
