@@ -6,7 +6,7 @@ import hashlib
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.timetable_process import TimetableProcess
@@ -14,6 +14,7 @@ from support.timetable_process import TimetableProcess
 from reports.result import Verdict
 
 if TYPE_CHECKING:
+    from reports.result import Result
     from tests.robustness.conftest import Perform
 
 DIGEST = """
@@ -45,6 +46,15 @@ def digest(scenario: str, seed: int, hash_seed: int) -> str:
     return done.stdout
 
 
+def undisturbed(perform: Perform, *arguments: Any, **options: Any) -> Result:
+    """A run that no stall of this machine made INVALID; after three it is not the machine."""
+    for _ in range(3):
+        result = perform(*arguments, **options).result
+        if not result.causes:
+            break
+    return result
+
+
 def test_R10_the_same_seed_gives_the_same_bytes_in_another_process() -> None:
     assert digest("chat", 7, 1) == digest("chat", 7, 2) != digest("chat", 8, 1)
 
@@ -56,6 +66,6 @@ def test_R10_a_verdict_away_from_the_border_is_always_the_same(num: int, perform
     with TimetableProcess("--ttft", "500ms", "--gap", "1ms") as server:
         for limit, verdict in (("p90 < 10s", Verdict.PASS), ("p90 < 1ms", Verdict.FAIL)):
             keys = {"thresholds": {"ttft": [limit]}}
-            found = [perform(server.url, load, keys=keys, model=None).result for _ in range(num)]
-            assert [result.verdict for result in found] == [verdict] * num
+            found = [undisturbed(perform, server.url, load, keys=keys, model=None) for _ in range(num)]
+            assert [(result.verdict, result.causes) for result in found] == [(verdict, ())] * num
             assert len({result.num_requests for result in found}) == 1
