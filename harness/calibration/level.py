@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 if TYPE_CHECKING:
-    from harness.calibration.load import Measured
+    from harness.calibration.measured import Measured
 
 _SHARE: Final = 100
 """One in so many may lie outside a bound that 99 % keep."""

@@ -4,41 +4,22 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from harness import event_loop
-from harness.calibration.comparison import ComparisonError, Errors, errors
+from harness.calibration.comparison import ComparisonError, errors
+from harness.calibration.measured import Measured
 from harness.run import run
 from scenarios.scenario import scenario_from
 
 if TYPE_CHECKING:
     from harness.calibration.timetable import Timetable
-    from reports.result import ClientHealth
 
 TTFT: Final = "50ms"
 GAP: Final = "10ms"
 NUM_TOKENS: Final = 64
 _RAMP: Final = "640ms"
 _FEWEST_REQUESTS: Final = 8
-
-
-class Measured(NamedTuple):
-    """A load that was run.
-
-    Attributes:
-        health: What the harness said of itself.
-        errors: What the server's log says of it.
-        seconds: How long it took.
-    """
-
-    health: ClientHealth
-    errors: Errors
-    seconds: float
-
-    @property
-    def chunks_per_s(self) -> float:
-        """Chunks received per second, over the whole run."""
-        return self.health.num_chunks / self.seconds
 
 
 def measure(server: Timetable, streams: int, rounds: int, workers: int = 1) -> Measured:

@@ -11,6 +11,7 @@ from harness.counting import add_counts, counts_of
 from harness.recorder import ColumnState, Recorder
 from harness.series import RESPONSE, Series, series_of
 from harness.summary.attainment import Attainment
+from harness.summary.class_rates import rates_by_class
 from harness.summary.conversations import ConversationsState, ConversationTable
 from harness.summary.due_order import DueOrder, DueOrderState
 from harness.summary.error_table import ErrorState, ErrorTable
@@ -18,7 +19,6 @@ from harness.summary.metric_summaries import metric_summaries
 from harness.summary.observations import Observations, ObservationState
 from harness.summary.pace import Pace, PaceState
 from harness.summary.request_rows import RequestRows, RowsState
-from harness.summary.shares import rates_by_class
 from harness.summary.slices import Slices, SlicesState
 from harness.summary.snapshot import Snapshot
 from harness.summary.summary import Summary

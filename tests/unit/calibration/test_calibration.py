@@ -12,7 +12,7 @@ from harness.calibration import kept
 from harness.calibration.calibration import SCHEMA_VERSION, Calibration
 from harness.calibration.comparison import ComparisonError, Errors, LogLine, errors
 from harness.calibration.level import Level, level
-from harness.calibration.load import Measured
+from harness.calibration.measured import Measured
 from harness.calibration.timetable import Timetable, TimetableError
 from harness.environment import environment
 
