@@ -191,13 +191,19 @@ class ServerConfig(BaseModel):
             ModelStoreError: There is no such model here; the message tells how to get it.
         """
         own = self.model_dump(include=set(EngineConfig.__struct_fields__) - {"model"})
-        model = TINY_RANDOM if self.model == TINY_RANDOM else str(resolve(self.model))
-        return EngineConfig(model=model, **own)
+        drafts = own["speculative_config"]
+        if drafts is not None and "model" in drafts:
+            own["speculative_config"] = drafts | {"model": _place_of(drafts["model"])}
+        return EngineConfig(model=_place_of(self.model), **own)
 
     def describe(self) -> str:
         """The settings that were given, as ``name=value``; secrets are masked."""
         given = (f"{name}={_shown(value)}" for name, value in self if name in self.model_fields_set)
         return ", ".join(given) or "all defaults"
+
+
+def _place_of(model: str) -> str:
+    return TINY_RANDOM if model == TINY_RANDOM else str(resolve(model))
 
 
 def _shown(value: Any) -> str:  # noqa: ANN401  # any setting

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from reference_server.engine.download import Download
+from reference_server.engine.law import certain
 from reference_server.engine.logit_edits import LogitEdits
 from reference_server.engine.randomness import uniform
 from reference_server.engine.request import TokenLogprob
@@ -63,6 +64,17 @@ class DeviceSampler:
         return self.choose(logits, sequences).read()
 
     @torch.inference_mode()
+    def laws(self, logits: Tensor, sequences: SequenceOf[SamplingState]) -> Tensor:
+        """The laws by which tokens are chosen, float64 ``[R, vocab_size]``; greedy ones are sure of one."""
+        adjusted = LogitEdits(sequences, self._eos_token_ids).apply(logits)
+        laws = certain(adjusted.argmax(dim=-1), logits.shape[-1])
+        if drawing := [row for row, sequence in enumerate(sequences) if not _is_greedy(sequence)]:
+            (rows,) = upload([np.array(drawing)], logits.device)
+            scores = _scores(adjusted.index_select(0, rows), [sequences[row] for row in drawing])
+            laws.index_copy_(0, rows.long(), scores.softmax(dim=-1).double())
+        return laws
+
+    @torch.inference_mode()
     def choose(self, logits: Tensor, sequences: SequenceOf[SamplingState], num_unread: int = 0) -> Choice:
         """As :meth:`sample`, without waiting for the device.
 
@@ -91,23 +103,29 @@ def _is_greedy(sequence: SamplingState) -> bool:
 
 def _draw(logits: Tensor, sequences: SequenceOf[SamplingState], num_unread: int) -> Tensor:
     """A token of each row ``[R, vocab_size]`` by the row's own uniform number: int64 ``[R]``."""
+    numbers = [uniform(s.sampling.seed, s.num_tokens + num_unread) for s in sequences]
+    cumulative = _scores(logits, sequences).softmax(dim=-1).double().cumsum(dim=-1)
+    total = cumulative[:, -1]
+    wanted = to_device(np.array(numbers), logits.device) * total
+    target = torch.minimum(wanted, torch.nextafter(total, torch.zeros_like(total)))
+    return torch.searchsorted(cumulative, target[:, None], right=True)[:, 0]
+
+
+def _scores(logits: Tensor, sequences: SequenceOf[SamplingState]) -> Tensor:
+    """Logits after temperature, top-k, top-p and min-p; -inf for what can't be drawn."""
     vocab_size = logits.shape[-1]
     params = [sequence.sampling for sequence in sequences]
     columns = [
         [p.temperature for p in params],
-        [uniform(s.sampling.seed, s.num_tokens + num_unread) for s in sequences],
         [p.top_k if 0 < p.top_k < vocab_size else vocab_size for p in params],
         [p.top_p for p in params],
         [p.min_p for p in params],
     ]
-    temperature, numbers, top_k, top_p, min_p = to_device(np.array(columns), logits.device)
-    scores = logits / temperature[:, None].float()
+    temperature, top_k, top_p, min_p = to_device(np.array(columns), logits.device)
+    scores: Tensor = logits / temperature[:, None].float()
     if any(0 < p.top_k < vocab_size or p.top_p < 1.0 or p.min_p > 0.0 for p in params):
         scores = _truncated(scores, top_k, top_p, min_p)
-    cumulative = scores.softmax(dim=-1).double().cumsum(dim=-1)
-    total = cumulative[:, -1]
-    target = torch.minimum(numbers * total, torch.nextafter(total, torch.zeros_like(total)))
-    return torch.searchsorted(cumulative, target[:, None], right=True)[:, 0]
+    return scores
 
 
 def _truncated(scores: Tensor, top_k: Tensor, top_p: Tensor, min_p: Tensor) -> Tensor:

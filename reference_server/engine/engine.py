@@ -18,6 +18,7 @@ from reference_server.engine.drafting import Drafting
 from reference_server.engine.errors import InvalidRequestError, RequestTooLargeError
 from reference_server.engine.graph_runner import GraphRunner
 from reference_server.engine.loading import LoadedModel, load_model
+from reference_server.engine.rejection import DrawingProposer
 from reference_server.engine.request import EngineInfo, EngineOutput, EngineRequest, EngineStats
 from reference_server.engine.run_ahead import RunAhead
 from reference_server.engine.sampler import SampledToken, Sampler
@@ -226,10 +227,10 @@ class Engine:
 
 
 def _make_drafting(loaded: LoadedModel) -> Drafting | None:
-    if loaded.speculation is None:
+    if loaded.speculation is None or loaded.proposer is None:
         return None
     return Drafting(
-        loaded.speculation.make_proposer(),
+        loaded.proposer,
         DraftsThatPay() if loaded.speculation.adaptive else WholeDrafts(),
         loaded.speculation.num_speculative_tokens,
         loaded.info.max_model_len,
@@ -242,7 +243,8 @@ def _make_computing(loaded: LoadedModel, blocks: BlockManager) -> Computing:
     if isinstance(runner, GraphRunner) and loaded.speculation is None:
         return RunAhead(runner, DeviceSampler(info.eos_token_ids), blocks, info.max_model_len)
     sampler = DeviceSampler if info.device == "cuda" else Sampler
-    return StepByStep(runner, sampler(info.eos_token_ids), info.block_size)
+    drawing = loaded.proposer if isinstance(loaded.proposer, DrawingProposer) else None
+    return StepByStep(runner, sampler(info.eos_token_ids), info.block_size, drawing)
 
 
 def _output(

@@ -21,7 +21,7 @@ from reference_server.engine.request import EngineInfo
 from reference_server.models.build import build_model
 from reference_server.models.loaders import load_checkpoint
 from reference_server.quantization import quantization_scheme
-from reference_server.speculative import speculative_config
+from reference_server.speculative import Target, speculative_config
 
 if TYPE_CHECKING:
     import torch
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from reference_server.engine.config import EngineConfig
     from reference_server.engine.make_runner import Runner
     from reference_server.models.checkpoint import Checkpoint
-    from reference_server.speculative import SpeculativeConfig
+    from reference_server.speculative import Preparation, Proposer, SpeculativeConfig
 
 _LIMITS = (
     "block_size",
@@ -48,6 +48,7 @@ class LoadedModel:
     runner: Runner
     info: EngineInfo
     speculation: SpeculativeConfig | None = None
+    proposer: Proposer | None = None
 
 
 def load_model(config: EngineConfig) -> LoadedModel:
@@ -76,8 +77,12 @@ def assemble_model(config: EngineConfig, checkpoint: Checkpoint) -> LoadedModel:
     model = build_model(
         checkpoint, scheme, dtype=dtype, device=device, max_len=config.max_model_len or model_len
     )
-    layout = _layout(config, checkpoint, dtype, device)
+    guessing = None
+    if speculation is not None:
+        guessing = speculation.prepare(_target(config, checkpoint, dtype, device))
+    layout = _layout(config, checkpoint, dtype, device, beside=guessing.block_bytes if guessing else 0)
     max_len, notes = _max_len(config, layout, model_len)
+    notes += _memory_notes(guessing, layout.num_blocks)
     info = EngineInfo(
         max_model_len=max_len,
         vocab_size=checkpoint.config.vocab_size,
@@ -97,7 +102,14 @@ def assemble_model(config: EngineConfig, checkpoint: Checkpoint) -> LoadedModel:
     runner = make_runner(
         config, model, backend(layout), device, max_len=max_len, block_size=layout.block_size
     )
-    return LoadedModel(runner=runner, info=info, speculation=speculation)
+    proposer = None if guessing is None else guessing.make_proposer(layout.num_blocks)
+    return LoadedModel(runner=runner, info=info, speculation=speculation, proposer=proposer)
+
+
+def _memory_notes(guessing: Preparation | None, num_blocks: int) -> list[str]:
+    """What drafts take of memory, if it is worth a word."""
+    describe = None if guessing is None else guessing.describe_memory
+    return [] if describe is None else [describe(num_blocks)]
 
 
 def _check_limits(config: EngineConfig) -> None:
@@ -125,10 +137,23 @@ def _check_model_len(config: EngineConfig, model_len: int) -> None:
         )
 
 
+def _target(config: EngineConfig, checkpoint: Checkpoint, dtype: torch.dtype, device: torch.device) -> Target:
+    """What a method of speculative decoding may need to know."""
+    return Target(
+        config=config,
+        vocab_size=checkpoint.config.vocab_size,
+        eos_token_ids=checkpoint.config.eos_token_ids,
+        max_model_len=config.max_model_len or checkpoint.config.max_model_len,
+        block_size=resolve_block_size(config, device),
+        dtype=str(dtype).removeprefix("torch."),
+        device=device.type,
+    )
+
+
 def _layout(
-    config: EngineConfig, checkpoint: Checkpoint, dtype: torch.dtype, device: torch.device
+    config: EngineConfig, checkpoint: Checkpoint, dtype: torch.dtype, device: torch.device, *, beside: int
 ) -> KVLayout:
-    """The KV pool that fits this machine."""
+    """The KV pool that fits this machine, where each block takes so many bytes ``beside`` its own."""
     shape = checkpoint.config
     block_size = resolve_block_size(config, device)
 
@@ -147,7 +172,8 @@ def _layout(
     blocks_per_sequence = -(-(config.max_model_len or shape.max_model_len) // block_size)
     max_blocks = blocks_per_sequence * config.max_num_seqs
     reserve = activation_bytes(config, shape, dtype) if device.type == "cuda" else 0
-    return layout(resolve_num_blocks(config, device, layout(1).block_bytes, max_blocks, reserve))
+    block_bytes = layout(1).block_bytes + beside
+    return layout(resolve_num_blocks(config, device, block_bytes, max_blocks, reserve))
 
 
 def _max_len(config: EngineConfig, layout: KVLayout, model_len: int) -> tuple[int, list[str]]:

@@ -9,8 +9,26 @@ The mixing function is SplitMix64's (Steele, Lea, Flood 2014: Fast splittable ps
 
 from __future__ import annotations
 
+import enum
+
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
+
+
+class Stream(enum.IntEnum):
+    """What a number decides: numbers of different streams have nothing to do with each other."""
+
+    TOKEN = 0
+    """The model's own choice."""
+
+    DRAFT = 1
+    """The guess of a model that drafts."""
+
+    ACCEPTANCE = 2
+    """Whether that guess stands."""
+
+    RESIDUAL = 3
+    """What takes its place if not."""
 
 
 def _mix(x: int) -> int:
@@ -19,7 +37,9 @@ def _mix(x: int) -> int:
     return x ^ (x >> 31)
 
 
-def uniform(seed: int, position: int) -> float:
+def uniform(seed: int, position: int, stream: Stream = Stream.TOKEN) -> float:
     """A number in [0, 1) with 53 random bits, for any integers."""
     key = _mix((seed + _GOLDEN) & _MASK)
+    if stream:
+        key = _mix(key ^ _mix(stream))
     return (_mix((key + (position + 1) * _GOLDEN) & _MASK) >> 11) * 2.0**-53

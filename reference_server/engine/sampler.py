@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from reference_server.engine.law import certain
 from reference_server.engine.randomness import uniform
 from reference_server.engine.request import SamplingParams, TokenLogprob
 from reference_server.engine.truncation import survivors
@@ -55,8 +56,23 @@ class Sampler:
         for row, sequence in enumerate(sequences):
             if not _is_greedy(sequence):
                 chosen[row] = _draw(adjusted[row], sequence)
-        logprobs = _logprobs(logits, chosen, sequences)
+        logprobs = logprobs_of(logits, chosen, sequences)
         return [SampledToken(token, logprobs.get(row)) for row, token in enumerate(chosen)]
+
+    def laws(self, logits: Tensor, sequences: SequenceOf[SamplingState]) -> Tensor:
+        """The laws by which tokens are chosen, float64 ``[R, vocab_size]``; greedy ones are sure of one.
+
+        Args:
+            logits: ``[R, vocab_size]`` float32.
+            sequences: The R sequences, as they were when their logits were computed.
+        """
+        adjusted = self._adjusted(logits, sequences)
+        best = torch.tensor(_greedy(adjusted, sequences), device=logits.device)
+        laws = certain(best, logits.shape[-1])
+        for row, sequence in enumerate(sequences):
+            if not _is_greedy(sequence):
+                laws[row] = _law(adjusted[row], sequence)
+        return laws
 
     def _adjusted(self, logits: Tensor, sequences: SequenceOf[SamplingState]) -> Tensor:
         """Logits after bias, barred tokens and penalties: the same tensor if no row wants any."""
@@ -144,10 +160,21 @@ def _draw(row: Tensor, sequence: SamplingState) -> int:
     return index if ids is None else int(ids[index])
 
 
-def _logprobs(
+def _law(row: Tensor, sequence: SamplingState) -> Tensor:
+    """Of ``row [vocab_size]``: 0 for tokens that can't be drawn."""
+    row = row / sequence.sampling.temperature
+    ids = survivors(row, sequence.sampling)
+    if ids is None:
+        return row.softmax(dim=-1).double()
+    law = torch.zeros(row.shape[-1], dtype=torch.float64, device=row.device)
+    law[ids] = row[ids].softmax(dim=-1).double()
+    return law
+
+
+def logprobs_of(
     logits: Tensor, chosen: list[int], sequences: SequenceOf[SamplingState]
 ) -> dict[int, TokenLogprob]:
-    """Log-probabilities by row, for the rows that want them."""
+    """Log-probabilities by row, for the rows that want them: of raw logits ``[R, vocab_size]``."""
     found = {}
     for row, (token_id, sequence) in enumerate(zip(chosen, sequences, strict=True)):
         wanted = sequence.sampling.logprobs

@@ -202,6 +202,8 @@ class Scheduler:
         assert victim not in plan.counts
         plan.preempted.add(victim)
         self.blocks.release(victim)
+        if self._drafting is not None:
+            self._drafting.preempt(victim)
         _take(self.running, victim)
         victim.num_computed_tokens = 0
         victim.num_preemptions += 1
@@ -280,6 +282,8 @@ class Scheduler:
         assert len({*self.running, *self.waiting}) == len(self.running) + len(self.waiting), "held twice"
         for queue in (self.running, self.waiting):
             assert queue == sorted(queue, key=_ORDER), "a queue is out of order"
+        if self._drafting is not None:
+            self._drafting.check_invariants([*self.running, *self.waiting])
         for sequence in self.running:
             self._check_running(sequence)
         for sequence in self.waiting:

@@ -1,10 +1,11 @@
 """Speculative decoding: methods that guess next tokens of sequences, which one pass of the model verifies.
 
 A method is a file here, whose name is its name in the configuration, with a class ``CONFIG`` that extends
-:class:`SpeculativeConfig`: its fields are the keys of ``speculative_config``. It makes a :class:`Proposer`,
-which guesses; what becomes of the guesses is the engine's business and the same for all methods, so that a
-poor guess costs time and never changes a text. Neither this nor a method's file imports torch before a
-proposer is made: the configuration is checked by them.
+:class:`LookupConfig`, or :class:`SpeculativeConfig` where it has to load something: its fields are the keys
+of ``speculative_config``. It makes a :class:`Proposer`, which guesses; what becomes of the guesses is the
+engine's business and the same for all methods, so that a poor guess costs time and never changes a text.
+Neither this nor a method's file imports torch before a proposer is prepared: the configuration is checked by
+them.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from reference_server.extensions import extension_names, load_extension
 from reference_server.suggest import suggestion
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Sequence as SequenceOf
 
+    from reference_server.engine.config import EngineConfig
     from reference_server.engine.sequence import Sequence
 
 MAX_SPECULATIVE_TOKENS = 64
@@ -50,6 +53,54 @@ class Proposer(abc.ABC):
         Called once for each, whether or not a draft was ever asked for.
         """
 
+    def preempted(self, sequence: Sequence) -> None:  # noqa: B027  # as above
+        """Take note that a sequence waits again, for how long nobody knows: give back what it holds."""
+
+    def passes(self) -> SequenceOf[tuple[int, int]]:
+        """Rows and time, ns, of each pass of a model that the last drafts took. Of those without one none."""
+        return ()
+
+    def check_invariants(self, live: Iterable[Sequence]) -> None:  # noqa: B027  # as above
+        """Raise ``AssertionError`` if it holds anything for other than live sequences. For tests."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Target:
+    """The model whose tokens are guessed, as far as a method may need it.
+
+    Attributes:
+        config: The engine's settings.
+        vocab_size: Number of token ids.
+        eos_token_ids: Its end tokens.
+        max_model_len: Tokens of a sequence at most.
+        block_size: Tokens a KV block holds.
+        dtype: Of computation, as torch names it.
+        device: ``cpu`` or ``cuda``.
+    """
+
+    config: EngineConfig
+    vocab_size: int
+    eos_token_ids: tuple[int, ...]
+    max_model_len: int
+    block_size: int
+    dtype: str
+    device: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Preparation:
+    """A method that has loaded what it needs, before memory is given to keys and values.
+
+    Attributes:
+        make_proposer: Makes the proposer, given the number of KV blocks of the target.
+        block_bytes: Memory that it needs for each of them.
+        describe_memory: What it takes, in words, given their number; None for nothing worth a word.
+    """
+
+    make_proposer: Callable[[int], Proposer]
+    block_bytes: int = 0
+    describe_memory: Callable[[int], str] | None = None
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SpeculativeConfig(abc.ABC):
@@ -73,8 +124,13 @@ class SpeculativeConfig(abc.ABC):
             raise SpeculativeConfigError(f"adaptive is {self.adaptive!r}; it must be true or false")
 
     @abc.abstractmethod
-    def make_proposer(self) -> Proposer:
-        """One for an engine."""
+    def prepare(self, target: Target) -> Preparation:
+        """Load what guessing takes beside the target.
+
+        Raises:
+            SpeculativeConfigError: It does not fit the target.
+            ModelError: It can't be loaded.
+        """
 
     def describe(self) -> str:
         """The method and its settings in words, for the log."""
@@ -85,6 +141,18 @@ class SpeculativeConfig(abc.ABC):
     @abc.abstractmethod
     def describe_guess(self) -> str:
         """What it guesses by, in words."""
+
+
+class LookupConfig(SpeculativeConfig):
+    """Of a method that loads nothing and takes next to no time."""
+
+    def prepare(self, target: Target) -> Preparation:  # noqa: ARG002  # it needs none
+        """See :class:`SpeculativeConfig`."""
+        return Preparation(make_proposer=lambda _: self.make_proposer())
+
+    @abc.abstractmethod
+    def make_proposer(self) -> Proposer:
+        """One for an engine."""
 
 
 def check_count(key: str, value: object, most: int, *, least: int = 1) -> None:
@@ -125,14 +193,17 @@ def speculative_config(settings: Mapping[str, Any]) -> SpeculativeConfig:
 
 
 def _config_of(method: object) -> type[SpeculativeConfig]:
-    try:
-        return load_extension(sys.modules[__name__], str(method)).CONFIG  # type: ignore[no-any-return]  # found by name: untyped
-    except KeyError:
-        close = suggestion(str(method), extension_names(sys.modules[__name__]))
-        raise SpeculativeConfigError(
-            f"method {method!r} is not built; there are {_known_methods()}{close}"
-        ) from None
+    if method not in method_names():
+        close = suggestion(str(method), method_names())
+        raise SpeculativeConfigError(f"method {method!r} is not built; there are {_known_methods()}{close}")
+    name = str(method).replace("_", "-")
+    return load_extension(sys.modules[__name__], name).CONFIG  # type: ignore[no-any-return]  # found by name: untyped
+
+
+def method_names() -> list[str]:
+    """Names of the methods, as the key ``method`` has them."""
+    return [name.replace("-", "_") for name in extension_names(sys.modules[__name__])]
 
 
 def _known_methods() -> str:
-    return ", ".join(extension_names(sys.modules[__name__]))
+    return ", ".join(method_names())

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from reference_server.speculative import Proposer, SpeculativeConfig, SpeculativeConfigError, check_count
+from reference_server.speculative import LookupConfig, Proposer, SpeculativeConfigError, check_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ _DEFAULT_LENGTH, _MAX_LENGTH = 5, 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class NgramConfig(SpeculativeConfig):
+class NgramConfig(LookupConfig):
     """Keys of the method. Of the two lengths one that is left out is as the other; without both both are 5.
 
     Attributes:
@@ -50,7 +50,7 @@ class NgramConfig(SpeculativeConfig):
         return self.prompt_lookup_min or longest, longest
 
     def make_proposer(self) -> Proposer:
-        """See :class:`~reference_server.speculative.SpeculativeConfig`."""
+        """See :class:`~reference_server.speculative.LookupConfig`."""
         return NgramProposer(*self.lengths)
 
     def describe_guess(self) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from reference_server.speculative import Proposer, SpeculativeConfig, check_count, check_number
+from reference_server.speculative import LookupConfig, Proposer, check_count, check_number
 from reference_server.speculative.texts.growing_text import GrowingText
 from reference_server.speculative.texts.past_texts import PastTexts
 from reference_server.speculative.texts.place_index import KEY_LENGTHS, context_of, key_of
@@ -28,7 +28,7 @@ _MAX_DEPTH, _MAX_REQUESTS, _MAX_FACTOR = 256, 1_000_000, 64.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class SuffixConfig(SpeculativeConfig):
+class SuffixConfig(LookupConfig):
     """Keys of the method, named as vLLM names them.
 
     Attributes:
@@ -65,7 +65,7 @@ class SuffixConfig(SpeculativeConfig):
         return max(match for match in range(1, depth) if match + self.max_draft(match) <= depth)
 
     def make_proposer(self) -> Proposer:
-        """See :class:`~reference_server.speculative.SpeculativeConfig`."""
+        """See :class:`~reference_server.speculative.LookupConfig`."""
         return SuffixProposer(self)
 
     def describe_guess(self) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.engine_run import run_to_end
+from support.noisy_model import write_noisy_model
 
 from reference_server.engine.config import EngineConfig
 from reference_server.engine.draft_lengths import WholeDrafts
@@ -17,6 +18,8 @@ from reference_server.engine.request import EngineOutput, EngineRequest, Samplin
 from reference_server.speculative import Proposer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from reference_server.engine.sequence import Sequence
 
 MakeRequest = Callable[..., EngineRequest]
@@ -26,6 +29,7 @@ Run = Callable[..., Answers]
 KEYS: dict[str, dict[str, Any]] = {
     "ngram": {"prompt_lookup_min": 1, "prompt_lookup_max": 3},
     "suffix": {},
+    "draft_model": {},
 }
 """What each method is set to, so that it drafts at every chance."""
 
@@ -62,14 +66,28 @@ def make_request() -> MakeRequest:
 
 
 @pytest.fixture(scope="session")
-def make_engine() -> MakeEngine:
-    """``make_engine(num_drafted, method, **settings)``: ``tiny-random`` in float32; 0 drafts nothing."""
+def noisy_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that mostly says what ``tiny-random`` says."""
+    return write_noisy_model(tmp_path_factory.mktemp("noisy"), noise=0.05)
 
-    def make(num_drafted: int = 0, method: str = "ngram", **settings: Any) -> Engine:
-        defaults = {"model": "tiny-random", "dtype": "float32", "device": "cpu", "cpu_threads": 1}
+
+@pytest.fixture(scope="session")
+def make_engine(noisy_model: Path) -> MakeEngine:
+    """``make_engine(num_drafted, method, **settings)``: ``tiny-random`` in float32; 0 drafts nothing.
+
+    ``drafting`` adds keys of the method, of which ``draft_model`` drafts by the noisy model.
+    """
+
+    def make(
+        num_drafted: int = 0, method: str = "ngram", drafting: dict[str, Any] | None = None, **settings: Any
+    ) -> Engine:
+        defaults: dict[str, Any] = {
+            "model": "tiny-random", "dtype": "float32", "device": "cpu", "cpu_threads": 1
+        }  # fmt: skip
         if num_drafted:
             common = {"method": method, "num_speculative_tokens": num_drafted, "adaptive": False}
-            defaults["speculative_config"] = common | KEYS[method]
+            model = {"model": str(noisy_model)} if method == "draft_model" else {}
+            defaults["speculative_config"] = common | KEYS[method] | model | (drafting or {})
         return load_engine(EngineConfig(**(defaults | settings)))
 
     return make

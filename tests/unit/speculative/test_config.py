@@ -55,7 +55,7 @@ def test_lengths_that_are_left_out(lengths: dict[str, int], expected: tuple[int,
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"method": "eagle"}, "method 'eagle' is not built; there are ngram, suffix"),
+        ({"method": "eagle"}, "method 'eagle' is not built; there are draft_model, ngram, suffix"),
         ({"method": "ngramm"}, "did you mean ngram?"),
         ({"method": 3}, "method 3 is not built"),
         ({"method": None}, "the key method is missing"),

@@ -49,7 +49,7 @@ def expected(
 
 @pytest.mark.parametrize("num_drafted", range(1, 9))
 @pytest.mark.parametrize("max_num_seqs", [1, 8])
-@pytest.mark.parametrize("method", ["ngram", "suffix"])
+@pytest.mark.parametrize("method", ["ngram", "suffix", "draft_model"])
 def test_C8_01_drafts_change_no_token_of_a_hundred_answers(
     method: str,
     max_num_seqs: int,

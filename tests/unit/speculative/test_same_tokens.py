@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -78,11 +78,17 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-METHODS = ("ngram", "suffix")
+QUICK_CASES = ("batched", "small blocks", "preempted and chunked")
+"""Those that a draft model, which takes its time, goes through in every run; the others are soak tests."""
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("case", CASES)
+def _parameters() -> Iterator[Any]:
+    for case in CASES:
+        yield from ((case, method) for method in ("ngram", "suffix"))
+        yield pytest.param(case, "draft_model", marks=[] if case in QUICK_CASES else pytest.mark.soak)
+
+
+@pytest.mark.parametrize(("case", "method"), _parameters())
 def test_C8_01_drafts_change_no_token(
     case: str,
     method: str,

@@ -1,0 +1,1 @@
+"""A model that drafts: its weights, its keys and values, its passes."""
