@@ -7,7 +7,7 @@ import pkgutil
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 
 from reference_server.engine.config import EngineConfig
 from reference_server.model_store import TINY_RANDOM, resolve
@@ -31,6 +31,11 @@ def _lower(value: Any) -> Any:  # noqa: ANN401  # as above
 
 def _dtype(value: Any) -> Any:  # noqa: ANN401  # as above
     return _DTYPE_ALIASES.get(value, value) if isinstance(value, str) else value
+
+
+def _on_off(value: Any) -> Any:  # noqa: ANN401  # as above
+    """YAML reads a bare on or off as true or false."""
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
 
 
 def _mapping(value: Any) -> Any:  # noqa: ANN401  # as above
@@ -124,6 +129,23 @@ class ServerConfig(BaseModel):
     scheduling_policy: Literal["fcfs", "priority"] = Field(
         "fcfs", description="First come, first served, or lower values of the request's priority first."
     )
+    batching: str = Field(
+        "continuous",
+        description=(
+            "How requests share steps: continuous lets them join and leave at every step; static lets a "
+            "batch in when all of the former have ended, pads it to its longest and holds the ended in place."
+        ),
+    )
+    kv_allocation: str = Field(
+        "paged",
+        description=(
+            "What a request gets of the KV cache: paged gives blocks as it grows, contiguous reserves "
+            "max_model_len tokens for each."
+        ),
+    )
+    kv_cache: Annotated[str, BeforeValidator(_on_off)] = Field(
+        "on", description="on keeps keys and values; off computes the whole sequence again for each token."
+    )
     gpu_memory_utilization: float | None = Field(
         None, gt=0, le=1, description="Share of the GPU's memory for weights and KV cache; left out, 0.9."
     )
@@ -171,6 +193,11 @@ class ServerConfig(BaseModel):
     @classmethod
     def _check_attention_backend(cls, value: str) -> str:
         return _one_of(value, ["auto", *_extensions("attention")])
+
+    @field_validator("batching", "kv_allocation", "kv_cache")
+    @classmethod
+    def _check_mode(cls, value: str, info: ValidationInfo) -> str:
+        return _one_of(value, _extensions(str(info.field_name)))
 
     @field_validator("speculative_config")
     @classmethod

@@ -19,11 +19,23 @@ def banner(names: tuple[str, ...], info: EngineInfo, address: str, version: str)
         "KV cache": f"{capacity} tokens ({info.num_blocks} blocks of {info.block_size})",
         "address": f"{address}/v1",
     }
+    if modes := _modes(info):
+        rows["modes"] = modes
     if info.speculation:
         rows["drafts"] = info.speculation
     lines = [f"tokenpace reference server {version}", *(f"  {name:<9} {text}" for name, text in rows.items())]
     lines += [f"  note      {note}" for note in info.notes]
     return "\n".join(lines) + "\n"
+
+
+def _modes(info: EngineInfo) -> str:
+    """Ways of working that are not the usual ones."""
+    ways = {
+        "batching": (info.batching, "continuous"),
+        "kv_allocation": (info.kv_allocation, "paged"),
+        "kv_cache": (info.kv_cache, "on"),
+    }
+    return ", ".join(f"{name} {way}" for name, (way, usual) in ways.items() if way != usual)
 
 
 def _millions(count: int) -> str:

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from reference_server.engine.request import EngineInfo, EngineStats
 
+OWN = "tokenpace"
+"""Prefix of what vLLM has no name for."""
+
 
 def collect_engine(labels: dict[str, str], info: EngineInfo, stats: EngineStats) -> Iterator[Metric]:
     """Gauges and counters of an engine. None can be negative or leave its range."""
@@ -29,6 +32,8 @@ def collect_engine(labels: dict[str, str], info: EngineInfo, stats: EngineStats)
     yield from _prefix_cache(labels, stats)
     if stats.num_accepted_per_pos:
         yield from _speculation(labels, stats)
+    if info.batching == "static":
+        yield from _static_batching(labels, stats)
     yield _cache_config(labels, info)
 
 
@@ -53,6 +58,11 @@ def _speculation(labels: dict[str, str], stats: EngineStats) -> Iterator[Metric]
     yield family
 
 
+def _static_batching(labels: dict[str, str], stats: EngineStats) -> Iterator[Metric]:
+    yield _gauge("num_places_held", "Places of ended sequences in the batch.", labels, stats.num_held, OWN)
+    yield _counter("padding_tokens", "Tokens computed for nobody.", labels, stats.padding_tokens, OWN)
+
+
 def _prompt_tokens_by_source(labels: dict[str, str], stats: EngineStats) -> Metric:
     family = CounterMetricFamily(
         "vllm:prompt_tokens_by_source", "Prompt tokens by where they came from.", labels=[*labels, "source"]
@@ -69,18 +79,24 @@ def _cache_config(labels: dict[str, str], info: EngineInfo) -> Metric:
         "num_gpu_blocks": str(info.num_blocks),
         "cache_dtype": info.dtype,
         "enable_prefix_caching": str(info.enable_prefix_caching),
+        "kv_allocation": info.kv_allocation,
+        "kv_cache": info.kv_cache,
         "kv_cache_size_tokens": str(info.num_blocks * info.block_size),
     }
     return _gauge("cache_config_info", "Settings of the KV cache.", {**labels, **settings}, 1)
 
 
-def _gauge(name: str, documentation: str, labels: dict[str, str], value: float) -> Metric:
-    family = GaugeMetricFamily(f"vllm:{name}", documentation, labels=list(labels))
+def _gauge(
+    name: str, documentation: str, labels: dict[str, str], value: float, prefix: str = "vllm"
+) -> Metric:
+    family = GaugeMetricFamily(f"{prefix}:{name}", documentation, labels=list(labels))
     family.add_metric(list(labels.values()), value)
     return family
 
 
-def _counter(name: str, documentation: str, labels: dict[str, str], value: float) -> Metric:
-    family = CounterMetricFamily(f"vllm:{name}", documentation, labels=list(labels))
+def _counter(
+    name: str, documentation: str, labels: dict[str, str], value: float, prefix: str = "vllm"
+) -> Metric:
+    family = CounterMetricFamily(f"{prefix}:{name}", documentation, labels=list(labels))
     family.add_metric(list(labels.values()), max(0, value))
     return family

@@ -8,16 +8,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from reference_server.engine.request import EngineRequest, SamplingParams
+from reference_server.engine.sequence import Sequence
+from reference_server.engine.step_plan import ScheduledSequence
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reference_server.engine.sequence import Sequence
-    from reference_server.engine.step_plan import ScheduledSequence
+
+def _padding() -> ScheduledSequence:
+    """A token 0 that no sequence owns and nothing follows, in block 0, which is nobody's."""
+    request = EngineRequest(
+        request_id="", prompt_token_ids=[0, 0], sampling=SamplingParams(max_tokens=1, seed=0)
+    )
+    nobody = Sequence(request)
+    nobody.block_table.append(0)
+    return ScheduledSequence(nobody, 1)
+
+
+_PADDING = _padding()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
     """T tokens of B sequences. Those with one token come first; a draft follows its sequence's own tokens.
+
+    A token of padding counts as a sequence of its own, from which nothing is chosen.
 
     Attributes:
         token_ids: int64 ``[T]``.
@@ -44,9 +60,10 @@ class Batch:
     drafts: Mapping[Sequence, tuple[int, ...]] = field(default_factory=dict)
 
 
-def make_batch(scheduled: list[ScheduledSequence], block_size: int) -> Batch:
-    """Lay out at least one scheduled sequence."""
-    ordered = sorted(scheduled, key=lambda item: item.num_scheduled_tokens > 1)
+def make_batch(scheduled: list[ScheduledSequence], block_size: int, num_padding_tokens: int = 0) -> Batch:
+    """Lay out at least one scheduled sequence, and tokens that are computed for nobody."""
+    padded = [*scheduled, *[_PADDING] * num_padding_tokens]
+    ordered = sorted(padded, key=lambda item: item.num_scheduled_tokens > 1)
     counts = np.array([item.num_scheduled_tokens for item in ordered], dtype=np.int64)
     starts = np.concatenate([[0], counts.cumsum()])
     firsts = np.array([item.sequence.num_computed_tokens for item in ordered], dtype=np.int64)

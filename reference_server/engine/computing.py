@@ -34,7 +34,9 @@ class TokenSampler(Protocol):
 class Computing(Protocol):
     """What an engine asks of it."""
 
-    def compute(self, scheduled: list[ScheduledSequence]) -> dict[Sequence, list[SampledToken]]:
+    def compute(
+        self, scheduled: list[ScheduledSequence], num_padding_tokens: int
+    ) -> dict[Sequence, list[SampledToken]]:
         """The next tokens of those scheduled sequences that sample: one, and what stands of its draft."""
 
 
@@ -54,9 +56,11 @@ class StepByStep:
         self._runner, self._sampler, self._block_size = runner, sampler, block_size
         self._drawing = drawing
 
-    def compute(self, scheduled: list[ScheduledSequence]) -> dict[Sequence, list[SampledToken]]:
+    def compute(
+        self, scheduled: list[ScheduledSequence], num_padding_tokens: int
+    ) -> dict[Sequence, list[SampledToken]]:
         """See :class:`Computing`."""
-        batch = make_batch(scheduled, self._block_size)
+        batch = make_batch(scheduled, self._block_size, num_padding_tokens)
         logits = self._runner.run(batch)
         if self._drawing is not None and batch.drafts:
             return rejection_sample(logits, batch, self._sampler, self._drawing)

@@ -24,6 +24,9 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
             None: for prompts that take several steps, what keeps a step within 2.4 times one of decoding.
         enable_prefix_caching: Prompts that begin alike compute their beginning once.
         scheduling_policy: ``fcfs`` or ``priority``.
+        batching: ``continuous`` or ``static``: :mod:`reference_server.batching`.
+        kv_allocation: ``paged`` or ``contiguous``: :mod:`reference_server.kv_allocation`.
+        kv_cache: ``on`` or ``off``: :mod:`reference_server.kv_cache`.
         gpu_memory_utilization: Share of the device's memory for weights and KV (CUDA only); None takes 0.9.
         cpu_kvcache_space: GiB for KV blocks on a CPU; None chooses.
         num_gpu_blocks_override: Number of KV blocks, whatever the memory; for tests and experiments.
@@ -46,6 +49,9 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     long_prefill_token_threshold: int | None = None
     enable_prefix_caching: bool = True
     scheduling_policy: Literal["fcfs", "priority"] = "fcfs"
+    batching: str = "continuous"
+    kv_allocation: str = "paged"
+    kv_cache: str = "on"
     gpu_memory_utilization: float | None = None
     cpu_kvcache_space: float | None = None
     num_gpu_blocks_override: int | None = None

@@ -62,12 +62,15 @@ class Engine:
                 enable_chunked_prefill=config.enable_chunked_prefill,
                 long_prefill_token_threshold=config.long_prefill_token_threshold,
                 policy=config.scheduling_policy,
+                batching=config.batching,
+                kv_allocation=config.kv_allocation,
+                kv_cache=config.kv_cache,
                 watermark_blocks=max(1, int(loaded.info.num_blocks * _WATERMARK_SHARE)),
             ),
             BlockManager(
                 loaded.info.num_blocks,
                 loaded.info.block_size,
-                enable_prefix_caching=config.enable_prefix_caching,
+                enable_prefix_caching=loaded.info.enable_prefix_caching,
             ),
             _make_drafting(loaded),
         )
@@ -75,7 +78,7 @@ class Engine:
         self._draft_counts = DraftCounts(loaded.info.num_speculative_tokens)
         self._sequences: dict[str, Sequence] = {}
         self._counters = dict.fromkeys(
-            ("num_steps", "prompt_tokens", "prompt_tokens_cached", "generation_tokens"), 0
+            ("num_steps", "prompt_tokens", "prompt_tokens_cached", "generation_tokens", "padding_tokens"), 0
         )
         self._step_tokens = 0
         self._last_step_ns = 0
@@ -92,6 +95,7 @@ class Engine:
         return EngineStats(
             num_running=len(scheduler.running),
             num_waiting=len(scheduler.waiting),
+            num_held=len(scheduler.held),
             num_blocks=scheduler.blocks.num_blocks,
             num_free_blocks=scheduler.blocks.num_free_blocks,
             num_preemptions=scheduler.num_preemptions,
@@ -135,7 +139,7 @@ class Engine:
         scheduled = self._scheduler.schedule()
         if not scheduled:
             return []
-        sampled = self._computing.compute(scheduled)
+        sampled = self._computing.compute(scheduled, self._scheduler.num_step_padding_tokens)
         self._last_step_ns = time.monotonic_ns()
         self._scheduler.observe(scheduled, self._last_step_ns - begin_ns)
         return self._postprocess(scheduled, sampled)
@@ -149,7 +153,9 @@ class Engine:
     def _postprocess(
         self, scheduled: list[ScheduledSequence], sampled: dict[Sequence, list[SampledToken]]
     ) -> list[EngineOutput]:
-        self._step_tokens = sum(item.num_scheduled_tokens for item in scheduled)
+        num_padding_tokens = self._scheduler.num_step_padding_tokens
+        self._step_tokens = sum(item.num_scheduled_tokens for item in scheduled) + num_padding_tokens
+        self._counters["padding_tokens"] += num_padding_tokens
         self._counters["num_steps"] += 1
         for item in scheduled:
             item.sequence.num_computed_tokens += item.num_own_tokens
@@ -238,9 +244,13 @@ def _make_drafting(loaded: LoadedModel) -> Drafting | None:
 
 
 def _make_computing(loaded: LoadedModel, blocks: BlockManager) -> Computing:
-    """On a CUDA device with an overlap of steps where the runner can, on a CPU and with drafts without."""
+    """On a CUDA device with an overlap of steps where the runner can.
+
+    Without on a CPU, with drafts, in padded steps, and where each token computes all others again.
+    """
     info, runner = loaded.info, loaded.runner
-    if isinstance(runner, GraphRunner) and loaded.speculation is None:
+    goes_on = info.batching == "continuous" and info.kv_cache == "on" and loaded.speculation is None
+    if isinstance(runner, GraphRunner) and goes_on:
         return RunAhead(runner, DeviceSampler(info.eos_token_ids), blocks, info.max_model_len)
     sampler = DeviceSampler if info.device == "cuda" else Sampler
     drawing = loaded.proposer if isinstance(loaded.proposer, DrawingProposer) else None

@@ -110,12 +110,12 @@ class GraphRunner:
         if token_ids is not None:
             self._inputs.views(size)[0][: token_ids.shape[0]].copy_(token_ids)
         self._graphs[size].replay()
-        return self._logits[: len(batch.token_ids)]
+        return self._logits[: len(batch.sampling_rows)]
 
     def _size_for(self, batch: Batch) -> int | None:
-        """The graph for a batch in which every sequence decodes."""
-        num_rows = len(batch.token_ids)
-        if num_rows != batch.num_decodes or num_rows != len(batch.sampling_rows):
+        """The graph for a batch in which every sequence decodes, with padding after them if any."""
+        num_rows, num_sampling = len(batch.token_ids), len(batch.sampling_rows)
+        if num_rows != batch.num_decodes or not np.array_equal(batch.sampling_rows, np.arange(num_sampling)):
             return None
         return next((size for size in self._sizes if size >= num_rows), None)
 

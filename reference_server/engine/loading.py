@@ -17,6 +17,7 @@ from reference_server.engine.device import (
 from reference_server.engine.errors import EngineConfigError
 from reference_server.engine.kv_size import resolve_block_size, resolve_num_blocks
 from reference_server.engine.make_runner import make_runner
+from reference_server.engine.modes import resolve_modes
 from reference_server.engine.request import EngineInfo
 from reference_server.models.build import build_model
 from reference_server.models.loaders import load_checkpoint
@@ -65,6 +66,7 @@ def load_model(config: EngineConfig) -> LoadedModel:
 def assemble_model(config: EngineConfig, checkpoint: Checkpoint) -> LoadedModel:
     """As :func:`load_model`, from a checkpoint that is open already."""
     _check_limits(config)
+    config, mode_notes = resolve_modes(config)
     speculation = None if (asked := config.speculative_config) is None else speculative_config(asked)
     model_len = checkpoint.config.max_model_len
     _check_model_len(config, model_len)
@@ -95,9 +97,12 @@ def assemble_model(config: EngineConfig, checkpoint: Checkpoint) -> LoadedModel:
         weight_bytes=_num_bytes(model),
         enable_prefix_caching=config.enable_prefix_caching,
         scheduling_policy=config.scheduling_policy,
+        batching=config.batching,
+        kv_allocation=config.kv_allocation,
+        kv_cache=config.kv_cache,
         speculation=None if speculation is None else speculation.describe(),
         num_speculative_tokens=0 if speculation is None else speculation.num_speculative_tokens,
-        notes=(*device_notes(config, device, dtype), *notes),
+        notes=(*mode_notes, *device_notes(config, device, dtype), *notes),
     )
     runner = make_runner(
         config, model, backend(layout), device, max_len=max_len, block_size=layout.block_size

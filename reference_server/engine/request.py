@@ -114,6 +114,7 @@ class EngineStats(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     Attributes:
         num_running: Sequences in the running batch.
         num_waiting: Sequences not yet scheduled (or preempted).
+        num_held: Ended sequences whose places and blocks their batch holds.
         num_blocks: KV blocks in the pool.
         num_free_blocks: Of them, free or reusable.
         num_preemptions: Counter.
@@ -121,9 +122,10 @@ class EngineStats(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
         prompt_tokens: Counter: prompt tokens of requests whose prefill is done, cached ones included.
         prompt_tokens_cached: Counter: of them, those that came from the prefix cache.
         generation_tokens: Counter.
+        padding_tokens: Counter: tokens computed for nobody.
         prefix_cache_queries: Counter: prompt tokens looked up, when their sequence was first scheduled.
         prefix_cache_hits: Counter: of them, those found.
-        step_tokens: Tokens computed in the last step.
+        step_tokens: Tokens computed in the last step, drafts and padding among them.
         last_step_ns: Monotonic time of the end of the last step.
         num_drafts: Counter: drafts verified, one for each sequence and step that had one.
         num_draft_tokens: Counter: their tokens.
@@ -133,6 +135,7 @@ class EngineStats(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
 
     num_running: int = 0
     num_waiting: int = 0
+    num_held: int = 0
     num_blocks: int = 0
     num_free_blocks: int = 0
     num_preemptions: int = 0
@@ -140,6 +143,7 @@ class EngineStats(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     prompt_tokens: int = 0
     prompt_tokens_cached: int = 0
     generation_tokens: int = 0
+    padding_tokens: int = 0
     prefix_cache_queries: int = 0
     prefix_cache_hits: int = 0
     step_tokens: int = 0
@@ -164,6 +168,9 @@ class EngineInfo(msgspec.Struct, frozen=True, kw_only=True):
         weight_bytes: In memory.
         enable_prefix_caching: Whether prompts that begin alike compute their beginning once.
         scheduling_policy: ``fcfs`` or ``priority``.
+        batching: ``continuous`` or ``static``.
+        kv_allocation: ``paged`` or ``contiguous``.
+        kv_cache: ``on`` or ``off``.
         speculation: How tokens are drafted, in words; None if they are not.
         num_speculative_tokens: Tokens of a draft at most.
         notes: Things to tell the user once, such as options that don't apply on this device.
@@ -180,6 +187,9 @@ class EngineInfo(msgspec.Struct, frozen=True, kw_only=True):
     weight_bytes: int = 0
     enable_prefix_caching: bool = True
     scheduling_policy: str = "fcfs"
+    batching: str = "continuous"
+    kv_allocation: str = "paged"
+    kv_cache: str = "on"
     speculation: str | None = None
     num_speculative_tokens: int = 0
     notes: tuple[str, ...] = ()

@@ -71,8 +71,11 @@ class RunAhead:
         self._max_model_len = max_model_len
         self._ahead: _Ahead | None = None
 
-    def compute(self, scheduled: list[ScheduledSequence]) -> dict[Sequence, list[SampledToken]]:
-        """The token of each scheduled sequence that samples. None of them has a draft."""
+    def compute(
+        self, scheduled: list[ScheduledSequence], num_padding_tokens: int
+    ) -> dict[Sequence, list[SampledToken]]:
+        """The token of each scheduled sequence that samples. There are no drafts, and no padding."""
+        assert not num_padding_tokens, "padded steps are not begun before their turn"
         choices = self._choices(scheduled)
         self._ahead = None
         if all(item.samples for item in scheduled):

@@ -47,6 +47,7 @@ class StepPlan:
         drafts: Drafted tokens to compute as well.
         budget: Tokens that may still be added, never negative.
         long_budget: Tokens of prompts that take several steps that may still be added, never negative.
+        num_padding_tokens: Tokens computed for nobody, as others are shorter than the longest.
         num_admitted: Sequences that began to run in this step.
         preempted: Sequences that lost their blocks in this step.
     """
@@ -56,6 +57,7 @@ class StepPlan:
         self.drafts: dict[Sequence, tuple[int, ...]] = {}
         self.budget = budget
         self.long_budget = budget
+        self.num_padding_tokens = 0
         self.num_admitted = 0
         self.preempted: set[Sequence] = set()
 
@@ -70,6 +72,11 @@ class StepPlan:
         self.budget = max(0, self.budget - count)
         if count > 1:
             self.long_budget = max(0, self.long_budget - count)
+
+    def pad(self, count: int) -> None:
+        """Let the step compute ``count`` tokens for nobody. Those of whole prompts may exceed the budget."""
+        self.num_padding_tokens += count
+        self.budget = max(0, self.budget - count)
 
     def add_draft(self, sequence: Sequence, draft: list[int]) -> None:
         """Let the step compute drafted tokens after the last own one of a sequence."""

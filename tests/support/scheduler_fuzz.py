@@ -102,12 +102,15 @@ class Fuzz:
     Args:
         seed: Of everything.
         max_draft: Tokens of a draft at most; 0 for none.
+        modes: ``batching``, ``kv_allocation`` and ``kv_cache`` of the scheduler.
     """
 
-    def __init__(self, seed: int, max_draft: int = 0) -> None:
+    def __init__(self, seed: int, max_draft: int = 0, **modes: str) -> None:
         self.rng = random.Random(seed)
         self.num_accepted = 0
-        self._seed, self._max_draft = seed, max_draft
+        self.num_padding_tokens = 0
+        self.num_computed_tokens = 0
+        self._seed, self._max_draft, self._modes = seed, max_draft, modes
         self.scheduler = self._scheduler()
         self.num_finished = 0
         self._pool = PretendedPool(self.scheduler)
@@ -138,6 +141,8 @@ class Fuzz:
         """Schedule, pretend to compute, end what is at its end."""
         had_work, before = self.scheduler.has_work, self.scheduler.num_preemptions
         scheduled = self.scheduler.schedule()
+        self.num_padding_tokens += self.scheduler.num_step_padding_tokens
+        self.num_computed_tokens += sum(item.num_scheduled_tokens for item in scheduled)
         assert bool(scheduled) == had_work, "a step without progress would never end"
         assert self.scheduler.num_preemptions - before <= len(self._live)
         self._check(scheduled)
@@ -153,6 +158,7 @@ class Fuzz:
         if not samples:
             return
         num_accepted = self._append(item)
+        self.scheduler.judge(sequence, sequence.token_ids[-num_accepted - 1 :])
         if item.draft:
             self.num_accepted += num_accepted
             self.scheduler.advance(sequence, num_accepted)
@@ -175,7 +181,8 @@ class Fuzz:
         config, counts = self.scheduler.config, [item.num_scheduled_tokens for item in scheduled]
         assert all(count > 0 for count in counts)
         excess = 0 if config.enable_chunked_prefill else max(counts, default=0)
-        assert sum(counts) - excess <= config.max_num_batched_tokens
+        num_tokens = sum(counts) + self.scheduler.num_step_padding_tokens
+        assert num_tokens - excess <= config.max_num_batched_tokens
         for item in scheduled:
             sequence, end = item.sequence, item.sequence.num_computed_tokens + item.num_scheduled_tokens
             assert end <= sequence.num_tokens + len(item.draft) <= config.max_model_len
@@ -192,17 +199,19 @@ class Fuzz:
     def _scheduler(self) -> Scheduler:
         rng = self.rng
         num_blocks, block_size = rng.randint(4, 60), rng.choice([1, 4, 16])
-        chunked = rng.random() < 0.7
+        chunked = rng.random() < 0.7 or self._modes.get("kv_cache") == "off"
+        several = rng.randint(2, 4) if self._modes.get("kv_allocation") == "contiguous" else 1
         config = SchedulerConfig(
             max_num_seqs=rng.randint(1, 12),
             max_num_batched_tokens=rng.randint(1, 64),
-            max_model_len=num_blocks * block_size,
+            max_model_len=max(4, num_blocks * block_size // several),
             enable_chunked_prefill=chunked,
             long_prefill_token_threshold=rng.choice([None, 0, 3, 10]) if chunked else 0,
             policy=rng.choice(["fcfs", "priority"]),
             watermark_blocks=rng.randint(0, 3),
+            **self._modes,
         )
-        caching = rng.random() < 0.8
+        caching = rng.random() < 0.8 and not self._modes
         drafting = None
         if self._max_draft:
             proposer = RandomProposer(self._seed)

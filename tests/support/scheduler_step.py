@@ -23,5 +23,6 @@ def step(scheduler: Scheduler, *, token_ns: int | None = None) -> dict[str, int]
         item.sequence.num_computed_tokens += item.num_own_tokens
         if samples:
             item.sequence.append(1)
+            scheduler.judge(item.sequence, [1])
     scheduler.check_invariants()
     return {item.sequence.request_id: item.num_scheduled_tokens for item in scheduled}

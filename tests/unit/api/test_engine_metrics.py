@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from reference_server.api.engine_metrics import collect_engine
 from reference_server.api.llamacpp_metrics import collect_llamacpp
 from reference_server.engine.request import EngineInfo, EngineStats
@@ -65,3 +67,12 @@ def test_drafts_under_the_names_of_vllm() -> None:
 
 def test_without_speculative_decoding_there_is_nothing_about_drafts() -> None:
     assert not [name for name in values(EngineStats()) if "spec_decode" in name]
+
+
+def test_what_static_batches_waste_is_told_where_there_are_any() -> None:
+    stats = EngineStats(num_running=3, num_held=2, padding_tokens=40)
+    static = msgspec.structs.replace(INFO, batching="static")
+    found = values(stats, static)
+    assert (found["tokenpace:num_places_held"], found["tokenpace:padding_tokens_total"]) == (2, 40)
+    assert found["vllm:num_requests_running"] == 3
+    assert not any(name.startswith("tokenpace:") for name in values(stats))

@@ -90,6 +90,17 @@ def test_the_whole_path_gives_the_same_tokens(
     assert engine.stats.num_free_blocks == engine.stats.num_blocks
 
 
+def test_padding_of_a_static_batch_is_rows_of_a_graph(
+    make_gpu_engine: MakeEngine, make_engine: MakeEngine, make_request: MakeRequest, run: Run
+) -> None:
+    requests = [make_request(name, [5, 6], max_tokens=count) for name, count in (("a", 1), ("b", 3))]
+    engine = make_gpu_engine(max_num_seqs=2, batching="static")
+    assert tokens(run(engine, *requests)) == tokens(run(make_engine(), *requests))
+    assert engine.stats.padding_tokens == 2
+    replays = engine._computing._runner.replays  # type: ignore[attr-defined]
+    assert replays[2] == 2
+
+
 def test_an_abort_frees_and_leaves_the_rest_untouched(
     make_gpu_engine: MakeEngine, make_engine: MakeEngine, make_request: MakeRequest, run: Run
 ) -> None:

@@ -181,6 +181,21 @@ def test_every_setting_of_the_engine_can_be_set() -> None:
     assert ServerConfig(model="tiny-random").to_engine_config() == EngineConfig(model="tiny-random")
 
 
+def test_ways_of_working_mean_the_same_in_file_environment_and_flags(file: Path) -> None:
+    """YAML reads a bare off as false."""
+    file.write_text("kv_cache: off\nbatching: static\nkv_allocation: contiguous\n")
+    environ = {
+        "TOKENPACE_SERVE_KV_CACHE": "off",
+        "TOKENPACE_SERVE_BATCHING": "static",
+        "TOKENPACE_SERVE_KV_ALLOCATION": "contiguous",
+    }
+    flags = {"kv_cache": "off", "batching": "static", "kv_allocation": "contiguous"}
+    assert load_config(file) == load_config(environ=environ) == load_config(flags=flags)
+    assert load_config(file).kv_cache == "off"
+    assert "there is no 'dynamic'; there are continuous, static" in fault(flags={"batching": "dynamic"})
+    assert "--kv-cache is 'none': there is no 'none'; there are off, on" in fault(flags={"kv_cache": "none"})
+
+
 def test_every_setting_is_described() -> None:
     assert [name for name, field in ServerConfig.model_fields.items() if not field.description] == []
 
