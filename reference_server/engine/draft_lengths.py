@@ -110,8 +110,9 @@ class DraftsThatPay:
         times = [taken + more for taken, more in zip(self._times.predict(rows), guessing, strict=True)]
         rates = [gained / taken for gained, taken in zip(accumulate(gains), times, strict=True)]
         depth = self._guesses.best(rates)
-        if depth == 0 and self._costs.allow_trial():
-            depth = max(depths[1:], key=rates.__getitem__)
+        if depth == depths[-1] or self._costs.is_time_for_trial(guessing[-1]):
+            depth = depths[-1]
+            self._costs.note_whole()
         return {sequence: min(limit, depth) for sequence, limit in limits.items()} if depth else {}
 
     def choose(self, num_rows: int, num_decoding: int, drafts: Drafts) -> Mapping[Sequence, int]:

@@ -172,8 +172,8 @@ def test_the_test_notices_a_residual_that_was_forgotten() -> None:
     found: Counter[int] = Counter()
     for seed in range(4000):
         (token,) = draw(guess[None], [uniform(seed, 3, Stream.DRAFT)])
-        chances = [[float(each[token])] for each in (target, guess)]
-        if not num_accepted(*chances, [uniform(seed, 3, Stream.ACCEPTANCE)]):
+        p, q = float(target[token]), float(guess[token])
+        if not num_accepted([p], [q], [uniform(seed, 3, Stream.ACCEPTANCE)]):
             (token,) = draw(target[None], [uniform(seed, 3, Stream.RESIDUAL)])
         found[token] += 1
     assert p_value(found, target.tolist()) < 1e-6
