@@ -1,7 +1,8 @@
 """What guessed tokens gain, and what they cost where they are wrong.
 
-    python benchmarks/speculation.py [--method suffix [--cached-requests N]] [--model PATH] [--clock cpu]
-        [--batch 1 8] [--quick] [--json FILE]
+    python benchmarks/speculation.py [--method suffix [--cached-requests N]]
+        [--method draft_model --draft-model PATH] [--model PATH] [--clock cpu] [--batch 1 8] [--quick]
+        [--json FILE]
 
 The engine by itself on one thread, no HTTP, greedy: one that decodes token by token, one that verifies drafts
 wherever there are any, and one that verifies as much as pays, in turn. Every round asks the same: with
@@ -37,6 +38,7 @@ CLOCKS = {"wall": time.monotonic_ns, "cpu": time.thread_time_ns}
 CONFIGS: dict[str, dict[str, Any]] = {
     "ngram": {"num_speculative_tokens": 4, "prompt_lookup_max": 4, "prompt_lookup_min": 2},
     "suffix": {"num_speculative_tokens": 8},
+    "draft_model": {"num_speculative_tokens": 4},
 }
 CHAT = "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
 TEXT = (
@@ -55,11 +57,13 @@ TEXTS = {
 }
 
 
-def configs(method: str, num_cached: int) -> dict[str, dict[str, Any] | None]:
+def configs(method: str, num_cached: int, draft_model: str) -> dict[str, dict[str, Any] | None]:
     """``speculative_config`` of each engine."""
     config = {"method": method, **CONFIGS[method]}
     if method == "suffix":
         config["suffix_decoding_max_cached_requests"] = num_cached
+    if method == "draft_model":
+        config["model"] = draft_model
     return {"plain": None, "always": config | {"adaptive": False}, "adaptive": config}
 
 
@@ -152,6 +156,7 @@ def main() -> int:
     parser.add_argument("--model", default="smollm2-135m")
     parser.add_argument("--method", choices=CONFIGS, default="ngram")
     parser.add_argument("--cached-requests", type=int, default=0, help="past answers that suffix knows")
+    parser.add_argument("--draft-model", help="who guesses, for draft_model; left out, MODEL itself")
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 8], help="sequences at once")
     parser.add_argument("--rounds", type=int, default=5)
@@ -163,7 +168,7 @@ def main() -> int:
 
     print(f"load average {os.getloadavg()[0]:.2f}")
     rounds = 1 if args.quick else args.rounds
-    settings = configs(args.method, args.cached_requests)
+    settings = configs(args.method, args.cached_requests, str(resolve(args.draft_model or args.model)))
     cells = measure(str(resolve(args.model)), settings, CLOCKS[args.clock], args.batch, rounds)
     if args.json:
         args.json.write_text(json.dumps(cells, indent=1) + "\n")

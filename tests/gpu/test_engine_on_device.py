@@ -71,6 +71,15 @@ CASES: dict[str, dict[str, Any]] = {
             "adaptive": False,
         }
     },
+    "a draft model": {
+        "speculative_config": {
+            "method": "draft_model",
+            "model": "tiny-random",
+            "num_speculative_tokens": 3,
+            "draft_sample_method": "seeded",
+            "adaptive": False,
+        }
+    },
 }
 
 

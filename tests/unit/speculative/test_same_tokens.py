@@ -88,7 +88,7 @@ def _parameters() -> Iterator[Any]:
         yield pytest.param(case, "draft_model", marks=[] if case in QUICK_CASES else pytest.mark.soak)
 
 
-@pytest.mark.parametrize(("case", "method"), _parameters())
+@pytest.mark.parametrize(("case", "method"), list(_parameters()))
 def test_C8_01_drafts_change_no_token(
     case: str,
     method: str,
@@ -306,8 +306,9 @@ def test_the_sampler_of_a_gpu_sees_drafts_as_the_other_does(
     assert sum(engine.stats.num_accepted_per_pos) > 0
 
 
+@pytest.mark.parametrize("method", ["ngram", pytest.param("draft_model", marks=pytest.mark.soak)])
 def test_with_graphs_steps_that_verify_run_eagerly_and_none_is_begun_ahead(
-    make_engine: MakeEngine, run: Run, tokens: Tokens, plain: Engine, make_request: MakeRequest,
+    method: str, make_engine: MakeEngine, run: Run, tokens: Tokens, plain: Engine, make_request: MakeRequest,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """The engine of a GPU, its kernels interpreted: refused tokens leave nothing in its pool either."""
@@ -317,7 +318,7 @@ def test_with_graphs_steps_that_verify_run_eagerly_and_none_is_begun_ahead(
         make_request("a", [5, 6, 5, 6, 5], max_tokens=6),
         make_request("b", [9], max_tokens=5, temperature=0.9, seed=3, top_p=0.9),
     ]
-    engine = make_engine(2, attention_backend="triton", block_size=8, num_gpu_blocks_override=12)
+    engine = make_engine(2, method, attention_backend="triton", block_size=8, num_gpu_blocks_override=12)
     assert isinstance(engine._computing, StepByStep)
     assert isinstance(engine._computing._runner, GraphRunner)
     assert tokens(run(engine, *requests)) == tokens(run(plain, *requests))
