@@ -132,7 +132,7 @@ def sla_endpoint(pytestconfig: pytest.Config) -> Iterator[str]:
 
 
 def _own_server(model: str) -> Iterator[str]:
-    from harness.pytest.own_server import OwnServerError, serving
+    from harness.own_server import OwnServerError, serving
 
     try:
         with serving(model) as address:

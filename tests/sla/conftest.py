@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.pytest.own_server import serving
+from harness.own_server import serving
 from harness.pytest.settings import value_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.calibration.timetable import Timetable
-from harness.pytest.own_server import serving
+from harness.own_server import serving
 from reference_server.engine.config import EngineConfig
 from reference_server.engine.process_client import ProcessClient
 

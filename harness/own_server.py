@@ -1,4 +1,4 @@
-"""A server for the tests of a session: the bundled one, in a process of its own."""
+"""The bundled server, in a process of its own, for tests and experiments."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""What an experiment of the laboratory shows: ``lab.json``, and one HTML page for people."""
