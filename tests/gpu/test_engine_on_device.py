@@ -62,6 +62,9 @@ CASES: dict[str, dict[str, Any]] = {
     "preempted": {"block_size": 4, "num_gpu_blocks_override": 64},
     "odd blocks": {"block_size": 5},
     "few at once": {"max_num_seqs": 3},
+    "static": {"batching": "static", "max_num_seqs": 6},
+    "contiguous": {"kv_allocation": "contiguous", "max_model_len": 256},
+    "no cache": {"kv_cache": "off"},
     "drafts": {
         "speculative_config": {
             "method": "ngram",
