@@ -64,7 +64,7 @@ def _effects(experiment: Experiment, runs: Runs) -> Iterator[Effect]:
     for place in range(len(experiment.points)):
         for variant in others:
             yield from _against(experiment, runs, expected, (place, experiment.baseline), (place, variant))
-    for variant in experiment.variants:
+    for variant in experiment.variants if experiment.grows else ():
         for place in range(1, len(experiment.points)):
             yield from _against(experiment, runs, expected, (0, variant), (place, variant))
 

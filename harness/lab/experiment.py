@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
@@ -11,17 +12,18 @@ from harness.errors import HarnessError
 from harness.lab.errors import LabError
 from harness.sweep.grid import Grid, as_overrides
 from reports.sweep.table import Axis
-from scenarios.documents import read_document
+from scenarios.documents import Document, read_document
 from scenarios.errors import ScenarioError
+from scenarios.overrides import override
 from scenarios.scenario import scenario_from
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from harness.comparison.figure import Figure
     from scenarios.scenario import Scenario
 
 MAX_RUNS: Final = 500
+WORKLOAD: Final = "workload"
+"""The key of a point that names a workload."""
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -85,6 +87,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         server: Settings that all variants have.
         variants: Settings of each; the first is what the others are compared with.
         scenario: The keys of a scenario file.
+        workloads: Keys of the scenario, with dots, of each by its name; each is a point of its own.
         over: Keys of the scenario, with dots, and their values.
         figures: What is compared: ``e2e mean``, ``goodput``.
         claims: What is judged.
@@ -101,6 +104,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     server: dict[str, Any] = {}
     variants: dict[str, dict[str, Any]]
     scenario: dict[str, Any]
+    workloads: dict[str, dict[str, Any]] = {}
     over: dict[str, list[Any]] = {}
     figures: list[str]
     claims: list[Claim] = []
@@ -110,10 +114,15 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     @property
     def points(self) -> list[dict[str, Any]]:
-        """Values of the keys that are varied; one point without any."""
-        if not self.over:
-            return [{}]
-        return list(Grid(Axis(key=key, values=tuple(values)) for key, values in self.over.items()))
+        """Values of the keys that are varied, ``workload`` among them; one point without any."""
+        varied = {WORKLOAD: list(self.workloads)} if self.workloads else {}
+        axes = [Axis(key=key, values=tuple(values)) for key, values in (varied | self.over).items()]
+        return list(Grid(axes)) if axes else [{}]
+
+    @property
+    def grows(self) -> bool:
+        """Whether later points are more of the first one, and no other kind of load."""
+        return len(self.over) == 1 and not self.workloads
 
     @property
     def baseline(self) -> str:
@@ -135,14 +144,19 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         Raises:
             ScenarioError: It can't be used.
         """
-        return scenario_from({"schema": 1, "name": self.name} | self.scenario, as_overrides(point))
+        named = self.workloads[point[WORKLOAD]] if WORKLOAD in point else {}
+        keys = named | {key: value for key, value in point.items() if key != WORKLOAD}
+        return scenario_from({"schema": 1, "name": self.name} | self.scenario, as_overrides(keys))
 
     def shortened(self) -> Experiment:
         """As ``--quick`` has it."""
         over = {key: self.quick.over.get(key, values) for key, values in self.over.items()}
-        data = {"schema": 1, "name": self.name} | self.scenario
-        short = scenario_from(data, as_overrides(self.quick.scenario)).to_mapping()
-        return msgspec.structs.replace(self, over=over, scenario=short, repeats=self.quick.repeats)
+        scenario = override(
+            Document(self.scenario, "scenario", {}, Path()), as_overrides(self.quick.scenario)
+        )
+        return msgspec.structs.replace(
+            self, over=over, scenario=dict(scenario.data), repeats=self.quick.repeats
+        )
 
 
 def load_experiment(path: Path, *, quick: bool = False, model: str | None = None) -> Experiment:
@@ -193,6 +207,8 @@ def _fault_of(claim: Claim, experiment: Experiment, known: set[str]) -> str:
         return f"claims: '{claim.figure}' is none of the figures {', '.join(sorted(known))}"
     if (claim.at_least is None) == (claim.at_most is None):
         return f"claims: {claim.figure} needs at_least or at_most, and not both"
+    if claim.growth and not experiment.grows:
+        return "claims: growth is from the first value of one key in over to later ones"
     if not any(map(claim.is_about, experiment.points[1:] if claim.growth else experiment.points)):
         return f"claims: there is no point at {claim.at}"
     return ""

@@ -37,7 +37,8 @@ def test_each_of_the_library_can_be_run_and_predicts_what_it_claims(name: str, q
     for variant in experiment.variants:
         ServerConfig(**experiment.settings(variant))
     found = predicted(experiment)
-    for point, expected in zip(experiment.points, found, strict=True):
+    assert all(map(bool, found)) == (experiment.costs is not None)
+    for point, expected in ((p, e) for p, e in zip(experiment.points, found, strict=True) if e):
         for claim in (each for each in experiment.claims if each.is_about(point)):
             against = found[0][claim.variant] if claim.growth else expected[experiment.baseline]
             change = factor(claim.figure, expected[claim.variant], against)
@@ -54,6 +55,24 @@ def test_a_short_look_changes_repeats_points_and_scenario(tmp_path: Path) -> Non
     assert (len(whole.points), short.points) == (2, [{"sampling.max_tokens": 2}])
     schedules = [each.scenario_at(each.points[0]).schedule() for each in (whole, short)]
     assert [schedule.num_requests for schedule in schedules] == [4, 2]
+
+
+def test_each_workload_is_a_point_with_its_own_keys(tmp_path: Path) -> None:
+    path = tmp_path / "small.yaml"
+    loads = "workloads: {short: {prompts.text: [Hi]}, long: {prompts.source: synthetic, prompts.length: 50}}"
+    path.write_text(
+        TEXT.replace("prompts: {source: text, text: [Hello there]}", "prompts: {source: text}") + loads
+    )
+    experiment = load_experiment(path)
+    assert [tuple(point.values()) for point in experiment.points] == [
+        ("short", 2), ("short", 4), ("long", 2), ("long", 4)
+    ]  # fmt: skip
+    first, *_, last = (next(experiment.scenario_at(p).schedule().arrivals) for p in experiment.points)
+    assert (first.prompt.text, first.sampling["max_tokens"]) == ("Hi", 2)
+    assert (len(last.prompt.text or "") > 50, last.sampling["max_tokens"]) == (True, 4)
+    path.write_text(path.read_text().replace("at_least: 1.0}", "at_least: 1.0, growth: true}"))
+    with pytest.raises(LabError, match="growth is from the first value of one key"):
+        load_experiment(path)
 
 
 @pytest.mark.parametrize(
