@@ -1,8 +1,8 @@
 """What guessed tokens gain, and what they cost where they are wrong.
 
     python benchmarks/speculation.py [--method suffix [--cached-requests N]]
-        [--method draft_model --draft-model PATH] [--model PATH] [--clock cpu] [--batch 1 8] [--quick]
-        [--json FILE]
+        [--method draft_model --draft-model PATH] [--model PATH] [--quantization none] [--clock cpu]
+        [--batch 1 8] [--quick] [--json FILE]
 
 The engine by itself on one thread, no HTTP, greedy: one that decodes token by token, one that verifies drafts
 wherever there are any, and one that verifies as much as pays, in turn. Every round asks the same: with
@@ -67,12 +67,18 @@ def configs(method: str, num_cached: int, draft_model: str) -> dict[str, dict[st
     return {"plain": None, "always": config | {"adaptive": False}, "adaptive": config}
 
 
-def load(model: str, speculative_config: dict[str, Any] | None) -> Engine:
+def load(model: str, quantization: str | None, speculative_config: dict[str, Any] | None) -> Engine:
     """An engine as the server would load it."""
     from reference_server.engine.config import EngineConfig
     from reference_server.engine.engine import load_engine
 
-    config = EngineConfig(model=model, device="cpu", cpu_threads=1, speculative_config=speculative_config)
+    config = EngineConfig(
+        model=model,
+        quantization=quantization,
+        device="cpu",
+        cpu_threads=1,
+        speculative_config=speculative_config,
+    )
     return load_engine(config)
 
 
@@ -124,10 +130,9 @@ def compared(engines: dict[str, Engine], prompt: list[int], batch: int, clock: C
 
 
 def measure(
-    model: str, settings: dict[str, dict[str, Any] | None], clock: Clock, batches: list[int], rounds: int
+    engines: dict[str, Engine], model: str, clock: Clock, batches: list[int], rounds: int
 ) -> list[dict[str, Any]]:
     """Print a line for each text and number of sequences; the figures."""
-    engines = {name: load(model, config) for name, config in settings.items()}
     texts = prompts(model, engines["plain"].info.vocab_size)
     for engine in engines.values():
         generate(engine, texts["chat"], 1, clock)
@@ -154,6 +159,7 @@ def main() -> int:
     """Print what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--model", default="smollm2-135m")
+    parser.add_argument("--quantization", help="of MODEL; left out, its file decides")
     parser.add_argument("--method", choices=CONFIGS, default="ngram")
     parser.add_argument("--cached-requests", type=int, default=0, help="past answers that suffix knows")
     parser.add_argument("--draft-model", help="who guesses, for draft_model; left out, MODEL itself")
@@ -169,7 +175,9 @@ def main() -> int:
     print(f"load average {os.getloadavg()[0]:.2f}")
     rounds = 1 if args.quick else args.rounds
     settings = configs(args.method, args.cached_requests, str(resolve(args.draft_model or args.model)))
-    cells = measure(str(resolve(args.model)), settings, CLOCKS[args.clock], args.batch, rounds)
+    model = str(resolve(args.model))
+    engines = {name: load(model, args.quantization, config) for name, config in settings.items()}
+    cells = measure(engines, model, CLOCKS[args.clock], args.batch, rounds)
     if args.json:
         args.json.write_text(json.dumps(cells, indent=1) + "\n")
     return 0

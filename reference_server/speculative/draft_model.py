@@ -34,11 +34,13 @@ class DraftModelConfig(SpeculativeConfig):
             would answer, by the random numbers that the target will use, which a good draft model shares more
             often where requests sample. With both texts are those without drafts. ``probabilistic`` draws by
             numbers of its own: texts have the target's law, and are other texts.
+        quantization: How its linear layers hold weights; left out, its file decides.
         seed: For the weights of ``tiny-random``; left out, the engine's.
     """
 
     model: str
     draft_sample_method: str = "greedy"
+    quantization: str | None = None
     seed: int | None = None
 
     def __post_init__(self) -> None:

@@ -104,11 +104,12 @@ def prepare(config: DraftModelConfig, target: Target) -> Preparation:
     Raises:
         SpeculativeConfigError: Its vocabulary is another.
         ModelError: It can't be loaded.
+        UnsupportedQuantizationError: Its quantization is not built.
     """
     seed = target.config.seed if config.seed is None else config.seed
     checkpoint = load_checkpoint(config.model, seed)
     check_vocabulary(config.model, checkpoint.config.vocab_size, target)
-    scheme = quantization_scheme(checkpoint.quantization)
+    scheme = quantization_scheme(config.quantization or checkpoint.quantization)
     scheme.check(checkpoint)
     model = build_model(
         checkpoint,

@@ -11,6 +11,7 @@ from support.noisy_model import write_noisy_model
 from reference_server.engine.engine import Engine
 from reference_server.engine.request import EngineOutput, EngineRequest
 from reference_server.engine.sequence import Sequence
+from reference_server.quantization import UnsupportedQuantizationError
 from reference_server.speculative import SpeculativeConfigError
 from reference_server.speculative.drafter.proposer import DraftModelProposer
 
@@ -232,6 +233,11 @@ def test_another_number_of_token_ids_is_refused(make_engine: MakeEngine, tmp_pat
         make_engine(4, "draft_model", {"model": str(model)})
 
 
+def test_a_quantization_that_is_not_built_is_refused(make_engine: MakeEngine) -> None:
+    with pytest.raises(UnsupportedQuantizationError, match="'q99' is not built"):
+        make_engine(4, "draft_model", SAME | {"quantization": "q99"})
+
+
 def test_other_tokens_are_refused(make_engine: MakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     """A vocabulary of the same size with two letters exchanged."""
     from reference_server.speculative.drafter import vocabulary
@@ -267,7 +273,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"model": 3}, "model is 3; it must name"),
     ({"draft_sample_method": "gumbel"}, "'gumbel'; it must be one of greedy, seeded, probabilistic"),
     ({"seed": -1}, "seed is -1; it must be a whole number from 0 on"),
-    ({"quantization": "int8"}, "method draft_model has no key 'quantization'"),
+    ({"colour": "red"}, "method draft_model has no key 'colour'"),
 ]
 
 
