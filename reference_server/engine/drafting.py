@@ -80,6 +80,10 @@ class Drafting:
         """Take note that a sequence lost its blocks and waits again."""
         self._proposer.preempted(sequence)
 
+    def reset_prefix_cache(self) -> None:
+        """Let the method, too, compute beginnings of prompts anew."""
+        self._proposer.reset_prefix_cache()
+
     def observe(self, num_tokens: int, duration_ns: int) -> None:
         """Take note of a step's tokens, drafts among them, and its time, guesses included."""
         self._lengths.observe(num_tokens, duration_ns - self._guess_ns)

@@ -131,7 +131,7 @@ class Engine:
 
     def reset_prefix_cache(self) -> None:
         """Compute every prompt anew from now on, as after a start."""
-        self._scheduler.blocks.reset_prefix_cache()
+        self._scheduler.reset_prefix_cache()
 
     def step(self) -> list[EngineOutput]:
         """Compute one batch; outputs of the sequences that got a token. Empty without work."""

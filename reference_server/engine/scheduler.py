@@ -145,6 +145,12 @@ class Scheduler:
         self.num_step_padding_tokens = plan.num_padding_tokens
         return plan.scheduled()
 
+    def reset_prefix_cache(self) -> None:
+        """Let nothing computed so far be found again."""
+        self.blocks.reset_prefix_cache()
+        if self._drafting is not None:
+            self._drafting.reset_prefix_cache()
+
     def advance(self, sequence: Sequence, num_tokens: int) -> None:
         """Count tokens whose keys and values a step has computed and that are the sequence's own.
 

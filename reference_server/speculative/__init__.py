@@ -56,6 +56,9 @@ class Proposer(abc.ABC):
     def preempted(self, sequence: Sequence) -> None:  # noqa: B027  # as above
         """Take note that a sequence waits again, for how long nobody knows: give back what it holds."""
 
+    def reset_prefix_cache(self) -> None:  # noqa: B027  # as above
+        """Compute beginnings of prompts anew from now on, if any were kept."""
+
     def passes(self) -> SequenceOf[tuple[int, int]]:
         """Rows and time, ns, of each pass of a model that the last drafts took. Of those without one none."""
         return ()

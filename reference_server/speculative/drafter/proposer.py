@@ -78,6 +78,10 @@ class DraftModelProposer(Proposer):
         """See :class:`~reference_server.speculative.Proposer`. Its full blocks may be found again."""
         self.ended(sequence)
 
+    def reset_prefix_cache(self) -> None:
+        """See :class:`~reference_server.speculative.Proposer`."""
+        self.blocks.reset_prefix_cache()
+
     def passes(self) -> SequenceOf[tuple[int, int]]:
         """See :class:`~reference_server.speculative.Proposer`."""
         return self._passes

@@ -143,6 +143,25 @@ def test_answers_of_an_engine_that_drafts(
     assert p_value(answers, law) > MIN_P_VALUE
 
 
+@pytest.mark.soak
+def test_answers_of_an_engine_whose_drafts_are_drawn(
+    make_engine: Callable[..., Engine], run: Callable[..., Answers], make_request: MakeRequest
+) -> None:
+    """By a draft model that mostly agrees: all 81 answers come as often as without drafts."""
+    law = law_of_four(make_engine(), run, make_request)
+    engine = make_engine(2, "draft_model", {"draft_sample_method": "probabilistic"})
+    requests = [
+        make_request(str(seed), PROMPT, max_tokens=4, seed=seed, temperature=TEMPERATURE, top_k=TOP_K)
+        for seed in range(NUM_ANSWERS)
+    ]
+    answers: Counter[tuple[int, ...]] = Counter()
+    for outputs in run(engine, *requests).values():
+        answers[tuple(t for output in outputs for t in output.token_ids)] += 1
+    first, second = engine.stats.num_accepted_per_pos
+    assert 0 < second < first < engine.stats.num_drafts
+    assert p_value(answers, law) > MIN_P_VALUE
+
+
 def test_the_test_notices_drafts_that_are_accepted_too_often() -> None:
     """A tenth of what should be refused, let through."""
     law = {(t,): p for t, p in enumerate(exact(toy_logits()[0], 1.0, 1.0))}

@@ -170,6 +170,21 @@ def test_choices_of_a_request_share_their_prompt_in_its_pool(
     assert num_held(engine) == 0
 
 
+def test_a_reset_of_the_prefix_cache_is_one_of_its_own_as_well(
+    make_request: MakeRequest, make_engine: MakeEngine
+) -> None:
+    engine = make_engine(1, "draft_model", block_size=4)
+    num_rows = []
+    for _ in range(3):
+        sequence = Sequence(make_request("a", list(range(2, 32))))
+        drafter(engine).propose({sequence: 1})
+        num_rows += [rows for rows, _ in drafter(engine).passes()]
+        drafter(engine).ended(sequence)
+        if len(num_rows) == 2:
+            engine.reset_prefix_cache()
+    assert num_rows == [30, 2, 30]
+
+
 def test_ends_aborts_and_preemptions_give_its_blocks_back(
     make_engine: MakeEngine, make_request: MakeRequest
 ) -> None:
