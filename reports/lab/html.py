@@ -26,6 +26,7 @@ def render(lab: Lab) -> str:
         sentence=words.sentence(lab),
         claims=words.claim_lines(lab),
         figures=drawn,
+        has_points=any(run.values for run in lab.runs),
         columns=words.COLUMNS,
         lines=words.effect_lines(lab),
         run_columns=words.RUN_COLUMNS,
