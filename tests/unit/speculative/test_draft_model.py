@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.noisy_model import write_noisy_model
 
+from reference_server.config import ServerConfig
 from reference_server.engine.engine import Engine
 from reference_server.engine.request import EngineOutput, EngineRequest
 from reference_server.engine.sequence import Sequence
+from reference_server.model_store import UnknownModelError
 from reference_server.quantization import UnsupportedQuantizationError
 from reference_server.speculative import SpeculativeConfigError
 from reference_server.speculative.drafter.proposer import DraftModelProposer
@@ -281,6 +283,17 @@ def test_another_seed_draws_other_weights(
     engine = make_engine(4, "draft_model", SAME | {"seed": 1})
     run(engine, make_request(max_tokens=30))
     assert sum(engine.stats.num_accepted_per_pos) < 0.2 * engine.stats.num_draft_tokens
+
+
+def test_the_server_looks_for_it_where_it_looks_for_its_own_model(tmp_path: Path) -> None:
+    drafting = {"method": "draft_model", "num_speculative_tokens": 4}
+    for name, place in (("tiny-random", "tiny-random"), (f"{tmp_path}/.", str(tmp_path))):
+        settings = ServerConfig(model="tiny-random", speculative_config=drafting | {"model": name})
+        assert settings.to_engine_config().speculative_config == drafting | {"model": place}
+    with pytest.raises(UnknownModelError, match="there is no model 'smollm3'"):
+        ServerConfig(
+            model="tiny-random", speculative_config=drafting | {"model": "smollm3"}
+        ).to_engine_config()
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
