@@ -21,8 +21,8 @@ UNUSUAL = [mode for mode in MODES if mode != MODES[0]]
 @pytest.mark.parametrize("modes", UNUSUAL, ids=lambda modes: "-".join(modes.values()))
 def test_S4_no_block_is_lost_and_every_sequence_ends(modes: dict[str, str]) -> None:
     """With drafts wherever there are keys and values to verify them on."""
-    max_draft = 3 if modes["kv_cache"] == "on" else 0
-    runs = [Fuzz(seed, max_draft, **modes).run(100) for seed in range(5 if max_draft else 3)]
+    max_draft, num_seeds, num_steps = (3, 5, 100) if modes["kv_cache"] == "on" else (0, 4, 40)
+    runs = [Fuzz(seed, max_draft, **modes).run(num_steps) for seed in range(num_seeds)]
 
     assert sum(run.num_finished for run in runs) > 30
     num_preemptions = sum(run.scheduler.num_preemptions for run in runs)
