@@ -1,4 +1,4 @@
-"""How many KV blocks there are room for."""
+"""How a KV pool is laid out, and how many blocks there are room for."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from reference_server.attention import KVLayout
 from reference_server.engine.errors import EngineConfigError
 from reference_server.engine.free_memory import free_memory_bytes
 
 if TYPE_CHECKING:
     from reference_server.engine.config import EngineConfig
+    from reference_server.models.config import ModelConfig
 
 _GIB = 1 << 30
 _DEFAULT_CPU_BYTES = _GIB
@@ -24,6 +26,22 @@ _DEFAULT_BLOCK_SIZE = {"cpu": 32, "cuda": 16}
 def resolve_block_size(config: EngineConfig, device: torch.device) -> int:
     """Tokens a block holds."""
     return config.block_size or _DEFAULT_BLOCK_SIZE[device.type]
+
+
+def kv_layout(
+    shape: ModelConfig, *, block_size: int, num_blocks: int, dtype: torch.dtype, device: torch.device
+) -> KVLayout:
+    """Of a pool for a model of this shape."""
+    return KVLayout(
+        num_layers=shape.num_layers,
+        num_heads=shape.num_heads,
+        num_kv_heads=shape.num_kv_heads,
+        head_dim=shape.head_dim,
+        block_size=block_size,
+        num_blocks=num_blocks,
+        dtype=dtype,
+        device=device,
+    )
 
 
 def resolve_num_blocks(

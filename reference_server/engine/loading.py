@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from reference_server.attention import KVLayout, attention_backend
+from reference_server.attention import attention_backend
 from reference_server.engine.activation_size import activation_bytes
 from reference_server.engine.device import (
     device_notes,
@@ -15,18 +16,20 @@ from reference_server.engine.device import (
     set_threads,
 )
 from reference_server.engine.errors import EngineConfigError
-from reference_server.engine.kv_size import resolve_block_size, resolve_num_blocks
+from reference_server.engine.kv_size import kv_layout, resolve_block_size, resolve_num_blocks
 from reference_server.engine.make_runner import make_runner
 from reference_server.engine.modes import resolve_modes
 from reference_server.engine.request import EngineInfo
 from reference_server.models.build import build_model
 from reference_server.models.loaders import load_checkpoint
+from reference_server.models.weight_bytes import weight_bytes
 from reference_server.quantization import quantization_scheme
 from reference_server.speculative import Target, speculative_config
 
 if TYPE_CHECKING:
     import torch
 
+    from reference_server.attention import KVLayout
     from reference_server.engine.config import EngineConfig
     from reference_server.engine.make_runner import Runner
     from reference_server.models.checkpoint import Checkpoint
@@ -94,7 +97,7 @@ def assemble_model(config: EngineConfig, checkpoint: Checkpoint) -> LoadedModel:
         dtype=str(dtype).removeprefix("torch."),
         device=device.type,
         num_parameters=sum(tensor.numel for tensor in checkpoint.tensors.values()),
-        weight_bytes=_num_bytes(model),
+        weight_bytes=weight_bytes(model),
         enable_prefix_caching=config.enable_prefix_caching,
         scheduling_policy=config.scheduling_policy,
         batching=config.batching,
@@ -161,24 +164,12 @@ def _layout(
     """The KV pool that fits this machine, where each block takes so many bytes ``beside`` its own."""
     shape = checkpoint.config
     block_size = resolve_block_size(config, device)
-
-    def layout(num_blocks: int) -> KVLayout:
-        return KVLayout(
-            num_layers=shape.num_layers,
-            num_heads=shape.num_heads,
-            num_kv_heads=shape.num_kv_heads,
-            head_dim=shape.head_dim,
-            block_size=block_size,
-            num_blocks=num_blocks,
-            dtype=dtype,
-            device=device,
-        )
-
+    layout = partial(kv_layout, shape, block_size=block_size, dtype=dtype, device=device)
     blocks_per_sequence = -(-(config.max_model_len or shape.max_model_len) // block_size)
     max_blocks = blocks_per_sequence * config.max_num_seqs
     reserve = activation_bytes(config, shape, dtype) if device.type == "cuda" else 0
-    block_bytes = layout(1).block_bytes + beside
-    return layout(resolve_num_blocks(config, device, block_bytes, max_blocks, reserve))
+    block_bytes = layout(num_blocks=1).block_bytes + beside
+    return layout(num_blocks=resolve_num_blocks(config, device, block_bytes, max_blocks, reserve))
 
 
 def _max_len(config: EngineConfig, layout: KVLayout, model_len: int) -> tuple[int, list[str]]:
@@ -196,8 +187,3 @@ def _max_len(config: EngineConfig, layout: KVLayout, model_len: int) -> tuple[in
     if asked is None and capacity < model_len:
         return capacity, [f"the KV pool holds {capacity} tokens, so max_model_len is that, not {model_len}"]
     return asked or model_len, []
-
-
-def _num_bytes(model: torch.nn.Module) -> int:
-    tensors = {id(t): t for t in (*model.parameters(), *model.buffers())}
-    return sum(t.numel() * t.element_size() for t in tensors.values())

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from reference_server.attention import KVLayout, attention_backend
+from reference_server.attention import attention_backend
 from reference_server.engine.block_manager import BlockManager
 from reference_server.engine.device import resolve_attention_backend
 from reference_server.engine.device_sampler import DeviceSampler
+from reference_server.engine.kv_size import kv_layout
 from reference_server.engine.make_runner import make_runner
 from reference_server.engine.sampler import Sampler
 from reference_server.models.build import build_model
 from reference_server.models.loaders import load_checkpoint
+from reference_server.models.weight_bytes import weight_bytes
 from reference_server.quantization import quantization_scheme
 from reference_server.speculative import Preparation, Proposer
 from reference_server.speculative.drafter.drawing_proposer import DrawingDraftModelProposer
@@ -23,6 +25,7 @@ from reference_server.speculative.drafter.proposer import DraftModelProposer
 from reference_server.speculative.drafter.vocabulary import check_vocabulary
 
 if TYPE_CHECKING:
+    from reference_server.attention import KVLayout
     from reference_server.models.checkpoint import Checkpoint
     from reference_server.speculative import Target
     from reference_server.speculative.draft_model import DraftModelConfig
@@ -53,12 +56,8 @@ class Drafter:
 
     def layout(self, num_blocks: int) -> KVLayout:
         """Of its KV pool, whose blocks hold as many tokens as the target's."""
-        shape = self.checkpoint.config
-        return KVLayout(
-            num_layers=shape.num_layers,
-            num_heads=shape.num_heads,
-            num_kv_heads=shape.num_kv_heads,
-            head_dim=shape.head_dim,
+        return kv_layout(
+            self.checkpoint.config,
             block_size=self.target.block_size,
             num_blocks=num_blocks,
             dtype=getattr(torch, self.target.dtype),
@@ -86,9 +85,7 @@ class Drafter:
 
     def describe_memory(self, num_blocks: int) -> str:
         """For the log."""
-        tensors = {id(t): t for t in (*self.model.parameters(), *self.model.buffers())}
-        weights = sum(t.numel() * t.element_size() for t in tensors.values())
-        pool = num_blocks * self.layout(1).block_bytes
+        weights, pool = weight_bytes(self.model), num_blocks * self.layout(1).block_bytes
         words = (
             f"the draft model {Path(self.config.model).name} takes {weights / _MIB:.1f} MiB of weights and "
             f"{pool / _MIB:.1f} MiB of KV pool, {num_blocks * self.target.block_size} tokens"
