@@ -8,6 +8,7 @@ import sys
 import click
 
 from reference_server.commands.model import model
+from reference_server.commands.quality import quality
 from reference_server.commands.roofline import roofline
 from reference_server.commands.serve import serve
 
@@ -23,6 +24,7 @@ def cli() -> None:
 cli.add_command(serve)
 cli.add_command(model)
 cli.add_command(roofline)
+cli.add_command(quality)
 
 
 def main() -> None:
