@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-NOT_BUILT_QUANTIZATION = frozenset({"int8", "int4", "fp8", "awq", "gptq"})
+NOT_BUILT_QUANTIZATION = frozenset({"int4", "fp8", "awq", "gptq"})
 
 _ONE_DEVICE = "one process serves on one device"
 _NO_LORA = "adapters are not served"

@@ -12,7 +12,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         model: Path of a ``.gguf`` file or of a Hugging Face folder, or ``tiny-random``.
-        quantization: ``none`` or ``gguf`` (None: as the file says).
+        quantization: ``none``, ``gguf`` or ``int8`` (None: as the file says).
         dtype: ``auto``, ``float32``, ``bfloat16`` or ``float16``.
         device: ``auto``, ``cpu`` or ``cuda``.
         block_size: Tokens a KV block holds; None chooses by device.

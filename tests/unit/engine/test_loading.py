@@ -27,7 +27,7 @@ MakeEngine = Callable[..., Engine]
         (
             {"quantization": "awq"},
             UnsupportedQuantizationError,
-            "'awq' is not built yet; there are gguf, none",
+            "'awq' is not built yet; there are gguf, int8, none",
         ),
         ({"quantization": "gguf"}, UnsupportedQuantizationError, "needs a .gguf file"),
         (

@@ -94,7 +94,7 @@ def test_nothing_is_both_built_and_not_built() -> None:
 
 
 def test_quantization_that_is_not_built() -> None:
-    assert "int8 is not built yet; there are gguf, none" in fault(flags={"quantization": "int8"})
+    assert "int4 is not built yet; there are gguf, int8, none" in fault(flags={"quantization": "int4"})
     assert "did you mean gguf?" in fault(flags={"quantization": "ggfu"})
     assert "there are auto, dense, paged" in fault(flags={"attention_backend": "flash"})
 
