@@ -111,7 +111,7 @@ def table(found: Quality, divergence: Divergence | None) -> str:
     lines = [
         ("predicted tokens", f"{found.num_tokens:,}"),
         ("perplexity of the reference", f"{found.reference_perplexity:.4f}"),
-        ("perplexity of the candidate", f"{found.perplexity:.4f} ({found.perplexity_ratio - 1:+.3%})"),
+        ("perplexity of the candidate", f"{found.perplexity:.4f} ({_change(found)})"),
         ("KL mean", f"{found.kl_mean:.3g} nats"),
         ("KL p99", f"{found.kl_p99:.3g} nats"),
         ("same likeliest token", f"{found.top1_agreement:.2%}"),
@@ -119,6 +119,11 @@ def table(found: Quality, divergence: Divergence | None) -> str:
     if divergence is not None:
         lines.append((f"greedy, {divergence.num_tokens} tokens", _parting(divergence)))
     return "\n".join(f"{name:<30}{value}" for name, value in lines)
+
+
+def _change(found: Quality) -> str:
+    change = f"{found.perplexity_ratio - 1:+.3%}"
+    return change if found.ratio_error is None else f"{change}, standard error {found.ratio_error:.3%}"
 
 
 def _parting(divergence: Divergence) -> str:

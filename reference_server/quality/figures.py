@@ -25,6 +25,7 @@ class Quality:
         num_tokens: Predicted tokens of the text.
         perplexity: Of the candidate: exp of the mean negative log-probability of the text's tokens.
         reference_perplexity: Of the reference.
+        ratio_error: Standard error of the ratio's logarithm, positions taken as independent; None for one.
         kl_mean: Mean divergence over positions, in nats.
         kl_p99: Its 99th percentile over positions: the smallest value that 99 % don't exceed.
         top1_agreement: Share of positions where both find the same token likeliest.
@@ -33,6 +34,7 @@ class Quality:
     num_tokens: int
     perplexity: float
     reference_perplexity: float
+    ratio_error: float | None
     kl_mean: float
     kl_p99: float
     top1_agreement: float
@@ -63,10 +65,12 @@ class Tally:
     def quality(self) -> Quality:
         """Of at least one position."""
         divergence = torch.cat(self._divergences)
+        gaps = torch.cat(self._losses) - torch.cat(self._reference_losses)
         return Quality(
             num_tokens=divergence.numel(),
             perplexity=_perplexity(self._losses),
             reference_perplexity=_perplexity(self._reference_losses),
+            ratio_error=float(gaps.std() / gaps.numel() ** 0.5) if gaps.numel() > 1 else None,
             kl_mean=float(divergence.mean()),
             kl_p99=float(np.percentile(divergence.numpy(), 99, method="inverted_cdf")),
             top1_agreement=float(torch.cat(self._agreements).double().mean()),

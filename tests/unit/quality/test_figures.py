@@ -24,6 +24,13 @@ def test_perplexity_is_the_inverse_of_the_geometric_mean_of_probabilities() -> N
     assert found.perplexity_ratio == pytest.approx(found.perplexity / 2, rel=1e-6)
 
 
+def test_the_error_of_the_ratio_is_that_of_a_mean_of_paired_differences() -> None:
+    found = _tally([[0.5, 0.5]] * 2, [[0.25, 0.75]] * 2, [0, 1]).quality()
+    gaps = (math.log(0.5 / 0.25), math.log(0.5 / 0.75))
+    assert found.ratio_error == pytest.approx(abs(gaps[0] - gaps[1]) / 2, rel=1e-6)
+    assert _tally([[0.5, 0.5]], [[0.25, 0.75]], [0]).quality().ratio_error is None
+
+
 def test_divergence_is_of_the_candidate_from_the_reference_and_not_the_other_way() -> None:
     found = _tally([[0.5, 0.5]], [[0.25, 0.75]], [0]).quality()
     assert found.kl_mean == pytest.approx(0.5 * math.log(0.5 / 0.25) + 0.5 * math.log(0.5 / 0.75), rel=1e-6)
