@@ -143,6 +143,7 @@ class HealthProbe:
         if lag_ns < 0:
             return
         self._loop_lag.note(lag_ns)
+        self._pauses.sweep()
         self._arm()
 
 

@@ -37,12 +37,14 @@ class Digest:
 
     Attributes:
         on_failure: Called once with the exception if ``on_record`` fails.
+        gives_way: Whether something else is more urgent just now, such as a request that is overdue.
     """
 
     def __init__(
         self, client: Client, on_record: Callable[[Record], None], *, origin_ns: int, samples: int = 0
     ) -> None:
         self.on_failure: Callable[[BaseException], None] = lambda _: None
+        self.gives_way: Callable[[], bool] = lambda: False
         self._client = client
         self._on_record = on_record
         self._origin_ns = origin_ns
@@ -76,15 +78,20 @@ class Digest:
         left_ns = time.monotonic_ns()
         while not self._failed:
             await self._filled.wait()
-            begun_ns = time.monotonic_ns()
-            until_ns = begun_ns + min(_MAX_TURN_NS, int(_MAX_SHARE * (begun_ns - left_ns)))
-            self._step()
-            while self._queue and (time.monotonic_ns() < until_ns or len(self._queue) > _MAX_BACKLOG):
-                self._step()
-            left_ns = time.monotonic_ns()
+            if len(self._queue) > _MAX_BACKLOG or not self.gives_way():
+                self._turn(left_ns)
+                left_ns = time.monotonic_ns()
             if not self._queue:
                 self._filled.clear()
             await asyncio.sleep(0)
+
+    def _turn(self, left_ns: int) -> None:
+        """A step, and more of them as long as there is time: a share of that since the last turn."""
+        begun_ns = time.monotonic_ns()
+        until_ns = begun_ns + min(_MAX_TURN_NS, int(_MAX_SHARE * (begun_ns - left_ns)))
+        self._step()
+        while self._queue and (time.monotonic_ns() < until_ns or len(self._queue) > _MAX_BACKLOG):
+            self._step()
 
     def _step(self) -> None:
         """Decode a few reads of the exchange that has waited longest."""

@@ -10,14 +10,17 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _THRESHOLDS: Final = (1_000, 5, 1_000_000)
+_YOUNG: Final = 1
+"""Generations 0 and 1: whatever survives is in 2, which no collection of these looks at."""
 
 
 class GcPauses:
     """While entered, collections are short and timed.
 
     What is alive at the start is frozen, so no collection looks at it again. Young objects are collected
-    often and in small numbers, some tens of microseconds each; a collection of everything is put off
-    to the end, since it would stop all streams for the time it takes.
+    often and in small numbers, some tens of microseconds each: by ``sweep``, since Python counts how many
+    more there are than before, which is few where as many old ones go, and lets tens of thousands of young
+    ones gather. A collection of everything is put off to the end: it would stop all streams for its time.
 
     Attributes:
         max_ns: The longest pause so far.
@@ -37,6 +40,10 @@ class GcPauses:
         gc.set_threshold(*_THRESHOLDS)
         gc.callbacks.append(self._clock)
         return self
+
+    def sweep(self) -> None:
+        """Collect what is young; to be called every 10 ms or so."""
+        gc.collect(_YOUNG)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

@@ -62,6 +62,7 @@ class Load:
         self._tasks: set[asyncio.Task[None]] = set()
         self._halted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         digest.on_failure = self._fail
+        digest.gives_way = lambda: self.pacer.num_overdue > 0
 
     @property
     def last_send_ns(self) -> int | None:

@@ -11,9 +11,14 @@ from harness.kernel_timer import new_timer
 
 
 class Pacer:
-    """Waits until due times, for as many as want it."""
+    """Waits until due times, for as many as want it.
+
+    Attributes:
+        num_overdue: So many came when their time was past, and wait for their turn of the loop.
+    """
 
     def __init__(self) -> None:
+        self.num_overdue = 0
         self._timer = new_timer(self._wake)
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._tickets = itertools.count()
@@ -22,7 +27,11 @@ class Pacer:
     async def until(self, due_ns: int) -> None:
         """Return at ``due_ns``, or at the next turn of the loop if that is past or nobody is to wait."""
         if self._is_over or time.monotonic_ns() >= due_ns:
-            await asyncio.sleep(0)
+            self.num_overdue += 1
+            try:
+                await asyncio.sleep(0)
+            finally:
+                self.num_overdue -= 1
             return
         waiter = asyncio.get_running_loop().create_future()
         entry = (due_ns, next(self._tickets), waiter)

@@ -48,6 +48,21 @@ class Usage(msgspec.Struct, frozen=True):
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
 
+    def after(self, earlier: Usage | None) -> Usage:
+        """This one, with what it doesn't say taken from the one before; nor does 0 take back a count."""
+        if earlier is None:
+            return self
+        if self.completion_tokens or not earlier.completion_tokens:
+            completion_tokens, reasoning_tokens = self.completion_tokens, self.reasoning_tokens
+        else:
+            completion_tokens, reasoning_tokens = earlier.completion_tokens, earlier.reasoning_tokens
+        return Usage(
+            earlier.prompt_tokens if self.prompt_tokens is None else self.prompt_tokens,
+            completion_tokens,
+            earlier.cached_tokens if self.cached_tokens is None else self.cached_tokens,
+            reasoning_tokens,
+        )
+
 
 class Delta(msgspec.Struct, gc=False):
     """What one event, or one reply in a single piece, bears.

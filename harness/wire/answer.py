@@ -25,8 +25,8 @@ class Answer:
 
     Attributes:
         chunk_ns: Arrival of each token-bearing event.
-        usage: The last usage seen; None where that is no count of tokens.
-        has_odd_usage: True in that case.
+        usage: The last that was said of each count; None where nothing was.
+        has_odd_usage: True where the last usage is no count of tokens, and so is left out.
         finish_reason: As the server said; one that means a failure isn't taken back by another choice's.
         done_ns: When ``[DONE]`` or the event that is the last by its form came, None if neither has.
         error: The server's message, if it reported a failure in its answer.
@@ -66,8 +66,10 @@ class Answer:
             self._take_tokens(stamp_ns, delta, delta.kind)
         if delta.has_choices:
             self.has_choices = True
-        if delta.usage is not None or delta.has_odd_usage:
-            self.usage, self.has_odd_usage = delta.usage, delta.has_odd_usage
+        if delta.usage is not None:
+            self.usage, self.has_odd_usage = delta.usage.after(self.usage), False
+        elif delta.has_odd_usage:
+            self.has_odd_usage = True
         if delta.finish_reason is not None:
             self.finish_reason = worse(self.finish_reason, delta.finish_reason)
         if delta.error is not None and self.error is None:

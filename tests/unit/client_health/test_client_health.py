@@ -106,3 +106,15 @@ def test_collections_are_timed_and_settings_restored() -> None:
         gc.collect()
     assert 0 < pauses.max_ns <= pauses.total_ns
     assert (gc.get_threshold(), gc.callbacks, gc.get_freeze_count()) == (thresholds, callbacks, 0)
+
+
+def test_young_objects_do_not_gather_where_as_many_old_ones_go() -> None:
+    """Without sweeping none would be collected: there are never more than at the start."""
+    old = [[] for _ in range(30_000)]
+    with GcPauses() as pauses:
+        for _ in range(30):
+            pauses.sweep()
+            young = [[] for _ in range(1_000)]
+            del old[-1_000:]
+            old[:0] = young
+        assert len(gc.get_objects(0)) + len(gc.get_objects(1)) < 3_000

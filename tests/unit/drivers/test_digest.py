@@ -7,11 +7,17 @@ import itertools
 import time
 from typing import TYPE_CHECKING
 
+from harness.client import Client
+from harness.digest import Digest
 from harness.record import Outcome
+from harness.target import Target
 from harness.timeline import SLICE_BYTES, End, Timeline
 from harness.transport import HttpRequest, Transport
+from scenarios.request import Arrival, Prompt
+from scenarios.timeouts import Timeouts
 
 if TYPE_CHECKING:
+    from harness.record import Record
     from tests.unit.drivers.conftest import Send
 
 EVENT = b'data: {"choices":[{"delta":{"content":"a"}}]}\n\n'
@@ -82,3 +88,29 @@ def test_the_loop_is_served_while_answers_are_decoded(send: Send) -> None:
     waits_ns = sorted(b - a for a, b in itertools.pairwise(turns_ns))
     assert len(waits_ns) > 200
     assert waits_ns[len(waits_ns) * 9 // 10] < 20_000_000
+
+
+def test_what_is_overdue_goes_first() -> None:
+    """While something else is urgent nothing is made of what has ended; afterwards all of it is."""
+    records: list[Record] = []
+    urgent = [True]
+
+    async def main() -> None:
+        client = Client(Target.parse("127.0.0.1:1"), "chat", "m", Timeouts())
+        digest = Digest(client, records.append, origin_ns=0)
+        digest.gives_way = lambda: urgent[0]
+        arrival = Arrival(index=0, due_ns=None, prompt=Prompt(text="hello"), sampling={})
+        exchange = digest.open(client.prepare(arrival), 0)
+        exchange.close(End.COMPLETE, time.monotonic_ns())
+        digest.finish(exchange)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not records
+        urgent[0] = False
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert len(records) == 1
+        await digest.close()
+        await client.close()
+
+    asyncio.run(main())
