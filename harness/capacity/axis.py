@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _SATURATION_AFTER_NS: Final = 30_000_000_000
 _LEAST_SATURATION_NS: Final = 3_000_000_000
 _SHARE_BEFORE: Final = 4
+_FOR_ROUNDING: Final = 1.01
+"""Loads are rounded to three digits."""
 
 
 class Axis(NamedTuple):
@@ -100,6 +102,15 @@ def _axis(scenario: Scenario) -> Axis:
             "for a rate, or closed for a number of slots"
         )
     return Axis("load.rate", "requests/s", float(rate), whole=False)
+
+
+def least_load(scenario: Scenario, axis: Axis) -> float:
+    """The smallest load of a probe: one at which a request falls into the time that is measured."""
+    load: Any = scenario.load
+    if axis.whole or load.end_ns is None:
+        return axis.least
+    measured_s = (load.end_ns - load.warmup_ns - load.cooldown) / 1e9
+    return max(axis.least, _FOR_ROUNDING / measured_s)
 
 
 def at(scenario: Scenario, axis: Axis, step: Step, number: int) -> Scenario:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from harness.campaign.folder import CampaignFolder
 from harness.capacity.answer import Question
-from harness.capacity.axis import axis_of, expected_s
+from harness.capacity.axis import axis_of, expected_s, least_load
 from harness.capacity.folder import SEARCH
 from harness.capacity.running import RunProber
 from harness.capacity.search import Limits
@@ -81,10 +81,12 @@ def _question(scenario: Scenario, axis: Axis, rules: tuple[Rule, ...], url: str,
 
 def _limits(scenario: Scenario, axis: Axis, budget: Budget) -> Limits:
     start = axis.start if budget.start is None else budget.start
-    lowest = max(axis.least, 0.0 if axis.whole else start * _LEAST_SHARE)
+    lowest = budget.lowest
+    if lowest is None:
+        lowest = 0.0 if axis.whole else start * _LEAST_SHARE
     return Limits(
         start=start,
-        lowest=lowest if budget.lowest is None else budget.lowest,
+        lowest=max(lowest, least_load(scenario, axis)),
         highest=axis.most if budget.highest is None else budget.highest,
         whole=axis.whole,
         confidence=scenario.confidence,

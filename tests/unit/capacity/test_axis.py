@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.capacity.axis import at, axis_of, expected_s
+from harness.capacity.axis import at, axis_of, expected_s, least_load
 from harness.capacity.budget import Budget
 from harness.capacity.errors import CapacityError
 from harness.capacity.search import Step
@@ -147,3 +147,14 @@ def test_refuses_a_budget_that_can_not_be(load: dict[str, Any], fields: dict[str
 def test_takes_a_budget_that_can_be(load: dict[str, Any], loads: tuple[float, float, float]) -> None:
     lowest, start, highest = loads
     Budget(lowest=lowest, start=start, highest=highest).check(_axis(_scenario(load)))
+
+
+@pytest.mark.parametrize("more", [{}, {"warmup": "1s", "cooldown": "300ms"}])
+def test_at_the_least_load_a_request_is_measured(more: dict[str, str]) -> None:
+    """Else a search that finds every load too much would end in a refusal instead of its answer."""
+    scenario = _scenario({"arrivals": "poisson", "rate": 10, "duration": "4s", **more})
+    axis = _axis(scenario)
+    least = least_load(scenario, axis)
+    assert least < 0.5
+    at(scenario, axis, Step(float(f"{least:.3g}"), 1.0), 1)
+    assert least_load(_scenario(CLOSED), _axis(_scenario(CLOSED))) == 1.0
