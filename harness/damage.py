@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec import structs
 
 from harness.client_health import HealthProbe
 from harness.drivers import LoadFacts
@@ -36,7 +37,8 @@ UNDAMAGED: Final = Damage()
 def examined(folder: ResultFolder, census: Census, ended_ns: int) -> tuple[Checkpoint, Damage]:
     """How far a run came, and what is wrong with its files.
 
-    A checkpoint that is missing or can't be read is that of a run that was broken off.
+    A checkpoint that is missing or can't be read is that of a run that was broken off. Of one that was, the
+    journal may go further than the last checkpoint: then the run came as far as the journal does.
 
     Args:
         folder: The run's.
@@ -51,7 +53,10 @@ def examined(folder: ResultFolder, census: Census, ended_ns: int) -> tuple[Check
             *journal_faults(folder, census, None),
         )
         return _broken_off(ended_ns), Damage(causes=causes, checkpoint_is_lost=True)
-    return checkpoint, Damage(causes=tuple(journal_faults(folder, census, checkpoint)))
+    damage = Damage(causes=tuple(journal_faults(folder, census, checkpoint)))
+    if checkpoint.finished or checkpoint.elapsed_ns >= ended_ns:
+        return checkpoint, damage
+    return structs.replace(checkpoint, elapsed_ns=ended_ns), damage
 
 
 def journal_faults(folder: ResultFolder, census: Census, checkpoint: Checkpoint | None) -> Iterator[str]:

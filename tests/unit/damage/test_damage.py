@@ -211,3 +211,15 @@ def test_a_census_is_bounded_whatever_the_indexes_are() -> None:
     fresh = Census()
     assert fresh.joins(other)
     assert (fresh.num_records, fresh.num_repeated, fresh.is_new(10**17)) == (8, 7, False)
+
+
+def test_a_killed_run_came_as_far_as_its_journal(folder: ResultFolder) -> None:
+    """Its last checkpoint is older: rates over that time alone would be too high."""
+    checkpoint = folder.checkpoint()
+    whole = report(folder, ()).result
+    folder.save(msgspec.structs.replace(checkpoint, elapsed_ns=243_000, finished=False, num_records=None))
+    result = report(folder, ()).result
+    assert result.duration_s > 5.9
+    (rate,) = (rate.value for rate in result.rates if rate.name == "request_rate")
+    (right,) = (rate.value for rate in whole.rates if rate.name == "request_rate")
+    assert rate == pytest.approx(right, rel=0.05)
