@@ -46,5 +46,6 @@ def test_c9_01_zeros_stay_exactly_zero(name: str) -> None:
     x = random(2, 64)
     found = layer(x)
     assert not found[:, 3].any()
-    torch.testing.assert_close(found, x @ weight.T, rtol=0.02, atol=0.05)
+    exact = x @ weight.T
+    assert (found - exact).norm() / exact.norm() < 0.02
     assert not layer(torch.zeros(2, 64)).any()
