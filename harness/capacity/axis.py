@@ -109,7 +109,7 @@ def least_load(scenario: Scenario, axis: Axis) -> float:
     load: Any = scenario.load
     if axis.whole or load.end_ns is None:
         return axis.least
-    measured_s = (load.end_ns - load.warmup_ns - load.cooldown) / 1e9
+    measured_s: float = (load.end_ns - load.warmup_ns - load.cooldown) / 1e9
     return max(axis.least, _FOR_ROUNDING / measured_s)
 
 
