@@ -173,7 +173,7 @@ class Exchange(Timeline):
             num_turns=None if arrival.conversation is None else arrival.num_turns,
             prompt_length=arrival.prompt.num_tokens,
             request_id=self._prepared.request.request_id,
-            server_id=server_id(self._decoder.first),
+            server_id=server_id(self._decoder.first, self._client.target.mask),
         )
 
 

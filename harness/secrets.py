@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, quote_plus
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
 MASK: Final = "***"
 _SHORTEST: Final = 4
+_ESCAPED_TOO: Final = re.compile(r"[=&<>'+]")
+"""What some writers of JSON escape to be safe in a page."""
 _TELLING: Final = re.compile(r"auth|cookie|key|token|secret|passw|credential|signature|^sig$", re.IGNORECASE)
 
 
@@ -64,8 +67,12 @@ class Secrets:
 
 
 def _forms(secret: str) -> Iterable[str]:
-    """A secret as it may turn up: plain, percent-encoded, in base64."""
+    """A secret as it may turn up: plain, escaped in JSON one way or another, percent-encoded, in base64."""
     yield secret
+    in_json = json.dumps(secret)[1:-1]
+    for escaped in (in_json, _ESCAPED_TOO.sub(lambda found: f"\\u{ord(found[0]):04x}", in_json)):
+        yield escaped
+        yield escaped.replace("/", r"\/")
     yield quote(secret, safe="")
     yield quote_plus(secret)
     yield base64.b64encode(secret.encode()).decode()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAX_LENGTH: Final = 200
 
@@ -21,11 +24,16 @@ class _Answer(msgspec.Struct):
 _decoder = msgspec.json.Decoder(_Answer)
 
 
-def server_id(data: bytes) -> str | None:
-    """The ``id`` of an answer, from its first event or the whole of it; None where it has none."""
+def server_id(data: bytes, mask: Callable[[str], str] = str) -> str | None:
+    """The ``id`` of an answer, from its first event or the whole of it; None where it has none.
+
+    Args:
+        data: The event or the answer.
+        mask: Takes secrets out, before what is too long is cut off.
+    """
     try:
         answer = _decoder.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     found = answer.id if answer.response is None else answer.response.id
-    return found[:MAX_LENGTH] if found else None
+    return mask(found)[:MAX_LENGTH] if found else None

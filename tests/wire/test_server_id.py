@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from harness.client import Client
+from harness.secrets import Secrets
 from harness.summary.error_table import ErrorTable
 from harness.target import Target
 from harness.wire.server_id import server_id
@@ -89,3 +90,9 @@ def test_the_error_table_says_where_to_look(make_record: MakeRecord) -> None:
     (error,) = table.classes()
     assert (error.sample, error.request_id) == ("no 2", "r-2")
     assert view.error_sample(error) == "no 2 (X-Request-Id r-2)"
+
+
+def test_A9_01_a_secret_in_it_is_taken_out_before_it_is_cut() -> None:
+    """A key that ends beyond the cut would not be known for one."""
+    data = b'{"id": "' + b"x" * 190 + b'sk-very-secret-key"}'
+    assert server_id(data, Secrets(["sk-very-secret-key"]).mask) == "x" * 190 + "***"

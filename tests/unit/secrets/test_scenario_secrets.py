@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from support.result_folders import manifest
 
 from harness.result_folder import ResultFolder
-from harness.secrets import without_secrets
+from harness.secrets import Secrets, without_secrets
 from scenarios.scenario import load_scenario, scenario_from
 
 if TYPE_CHECKING:
@@ -50,3 +51,10 @@ def test_manifest_on_disk_holds_no_secret(tmp_path: Path) -> None:
     folder.save(secret)
     assert SECRET not in folder.manifest_path.read_text(encoding="utf-8")
     assert secret.scenario["sampling"]["extra_body"]["api_key"] == SECRET
+
+
+@pytest.mark.parametrize(
+    "echo", [r"KEY/a+b==", r"KEY\/a+b==", r"KEY/a\u002bb\u003d\u003d", r"KEY\/a\u002bb\u003d\u003d"]
+)
+def test_A9_01_a_key_escaped_in_json_is_masked(echo: str) -> None:
+    assert Secrets(["KEY/a+b=="]).mask(f"no such key: {echo}!") == "no such key: ***!"
