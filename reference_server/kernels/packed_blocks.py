@@ -13,7 +13,7 @@ of each output; then 16 scales, then 16 minima where there are any, float16 as i
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -21,6 +21,8 @@ from torch import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from reference_server.kernels.arena import Arena
 
 BLOCK = 32
 TILE = 16
@@ -48,6 +50,10 @@ class PackedBlocks:
     data: Tensor
     form: Form
     shape: tuple[int, int]
+
+    def placed_in(self, arena: Arena) -> PackedBlocks:
+        """The same matrix, its data copied into an arena."""
+        return replace(self, data=arena.place(self.data))
 
 
 def pack_blocks(raw: Tensor, stored_type: str) -> PackedBlocks:

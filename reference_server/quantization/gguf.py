@@ -12,7 +12,7 @@ import torch
 
 from reference_server.kernels.arena import Arena
 from reference_server.kernels.library import kernel_library
-from reference_server.kernels.packed_blocks import BLOCK, PACKABLE, PackedBlocks, pack_blocks
+from reference_server.kernels.packed_blocks import BLOCK, PACKABLE, pack_blocks
 from reference_server.quantization import UnsupportedQuantizationError
 from reference_server.quantization._hybrid import hybrid_linear
 from reference_server.quantization.none import DenseScheme, joined
@@ -47,9 +47,8 @@ class GGUFScheme:
         blocks = None if functions is None else _joined_blocks(weights)
         if functions is None or blocks is None:
             return self._dense.linear(weights, bias, dtype=dtype, device=device)
-        packed = pack_blocks(blocks, weights[0].stored_type)
-        placed = PackedBlocks(self._arena.place(packed.data), packed.form, packed.shape)
-        return hybrid_linear(functions, placed, bias, lambda: joined(weights, dtype, device))
+        packed = pack_blocks(blocks, weights[0].stored_type).placed_in(self._arena)
+        return hybrid_linear(functions, packed, bias, lambda: joined(weights, dtype, device))
 
 
 def _joined_blocks(weights: Sequence[StoredTensor]) -> Tensor | None:

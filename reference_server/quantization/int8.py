@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from reference_server.kernels.arena import Arena
 from reference_server.kernels.block_linear import quantize_rows
 from reference_server.kernels.library import kernel_library
-from reference_server.kernels.packed_blocks import BLOCK, PackedBlocks, pack_blocks
+from reference_server.kernels.packed_blocks import BLOCK, pack_blocks
 from reference_server.quantization import UnsupportedQuantizationError
 from reference_server.quantization._hybrid import hybrid_linear
 from reference_server.quantization.none import joined
@@ -54,9 +54,8 @@ class Int8Scheme:
         functions = kernel_library().functions if dtype is torch.bfloat16 else None
         if functions is None:
             return Int8Linear(values, scales, bias)
-        packed = pack_blocks(_as_q8_0(values, scales), "Q8_0")
-        placed = PackedBlocks(self._arena.place(packed.data), packed.form, packed.shape)
-        return hybrid_linear(functions, placed, bias, lambda: (values * scales.float()).to(dtype))
+        packed = pack_blocks(_as_q8_0(values, scales), "Q8_0").placed_in(self._arena)
+        return hybrid_linear(functions, packed, bias, lambda: (values * scales.float()).to(dtype))
 
 
 class Int8Linear(nn.Module):

@@ -11,7 +11,7 @@ import torch
 
 from reference_server.kernels.arena import Arena
 from reference_server.kernels.library import kernel_library
-from reference_server.kernels.packed_blocks import BLOCK, PackedBlocks, pack_dense
+from reference_server.kernels.packed_blocks import BLOCK, pack_dense
 from reference_server.models.linear import dense_linear
 from reference_server.quantization._hybrid import hybrid_linear
 
@@ -40,9 +40,8 @@ class DenseScheme:
         functions = kernel_library().functions if device.type == "cpu" and dtype is torch.bfloat16 else None
         if functions is None or dense.shape[1] % BLOCK:
             return dense_linear(dense, bias)
-        packed = pack_dense(dense)
-        placed = PackedBlocks(self._arena.place(packed.data), packed.form, packed.shape)
-        return hybrid_linear(functions, placed, bias, lambda: dense)
+        packed = pack_dense(dense).placed_in(self._arena)
+        return hybrid_linear(functions, packed, bias, lambda: dense)
 
 
 def joined(weights: Sequence[StoredTensor], dtype: torch.dtype, device: torch.device) -> Tensor:
