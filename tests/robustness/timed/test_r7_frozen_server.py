@@ -49,8 +49,10 @@ def test_R7_all_that_were_due_while_the_server_stood_still_show_the_wait(
 
 
 def test_R7_a_closed_loop_says_that_it_cannot_show_it(perform: Perform) -> None:
+    """Answers of one token: whenever the server stands still, it is a first token that waits."""
     with TimetableProcess("--ttft", "20ms", "--gap", "1ms", "--freeze", "500ms+1s") as server:
-        done = perform(server.url, {"arrivals": "closed", "concurrency": 1, "requests": 40}, model=None)
+        load = {"arrivals": "closed", "concurrency": 1, "requests": 40}
+        done = perform(server.url, load, tokens=1, model=None)
     assert any("closed loop: no intended times" in note for note in done.result.notes)
     ttft = done.result.metric("ttft")
     assert ttft is not None
