@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from reference_server.engine.prompt_scores import ScoredPiece, scored_piece
 from reference_server.engine.request import EngineRequest, SamplingParams
 from reference_server.engine.sequence import Sequence
 from reference_server.engine.step_plan import ScheduledSequence
@@ -46,6 +47,7 @@ class Batch:
         sampling_rows: int64 ``[R]``, the rows from which a next token is chosen.
         sampling_sequences: The sequences they belong to: a row each, and one more for each drafted token.
         drafts: The drafted tokens of those that have any.
+        scored: Pieces of prompts whose own tokens are scored.
     """
 
     token_ids: npt.NDArray[np.int64]
@@ -58,6 +60,7 @@ class Batch:
     sampling_rows: npt.NDArray[np.int64]
     sampling_sequences: list[Sequence]
     drafts: Mapping[Sequence, tuple[int, ...]] = field(default_factory=dict)
+    scored: list[ScoredPiece] = field(default_factory=list)
 
 
 def make_batch(scheduled: list[ScheduledSequence], block_size: int, num_padding_tokens: int = 0) -> Batch:
@@ -71,6 +74,7 @@ def make_batch(scheduled: list[ScheduledSequence], block_size: int, num_padding_
     positions = np.arange(starts[-1]) - starts[rows] + firsts[rows]
     tables = _block_tables([item.sequence for item in ordered])
     sampling = [item.samples for item in ordered]
+    pieces = [scored_piece(item, int(start)) for item, start in zip(ordered, starts, strict=False)]
     num_sampling = np.array([len(item.draft) + 1 for item in ordered])[sampling]
     return Batch(
         token_ids=_token_ids(ordered),
@@ -83,6 +87,7 @@ def make_batch(scheduled: list[ScheduledSequence], block_size: int, num_padding_
         sampling_rows=_last_rows(starts[1:][sampling], num_sampling),
         sampling_sequences=[item.sequence for item in ordered if item.samples],
         drafts={item.sequence: item.draft for item in ordered if item.draft},
+        scored=[piece for piece in pieces if piece is not None],
     )
 
 

@@ -38,13 +38,18 @@ class BlockManager:
         """Blocks that no sequence owns, those of the prefix cache among them."""
         return self._pool.num_free
 
+    def looks_up(self, sequence: Sequence) -> bool:
+        """Whether ``sequence`` may take over what others have computed."""
+        return self.enable_prefix_caching and not sequence.lacks_prompt_scores
+
     def find_prefix(self, sequence: Sequence) -> list[int]:
         """Blocks that hold the beginning of ``sequence``: all but its last token at most.
 
-        The last one is computed in any case, because the next token is chosen from its logits.
+        The last one is computed in any case, because the next token is chosen from its logits; and all, if
+        those of the whole prompt are wanted.
         """
         found: list[int] = []
-        if self.enable_prefix_caching:
+        if self.looks_up(sequence):
             num_blocks = (sequence.num_tokens - 1) // self.block_size
             for key in block_keys(sequence, num_blocks, self.block_size)[:num_blocks]:
                 block = self._pool.find(key)
@@ -58,7 +63,7 @@ class BlockManager:
 
         Then it is better to wait for it than to compute the same beside it.
         """
-        if not self.enable_prefix_caching or num_found >= (sequence.num_tokens - 1) // self.block_size:
+        if not self.looks_up(sequence) or num_found >= (sequence.num_tokens - 1) // self.block_size:
             return False
         key = sequence.block_keys[num_found]
         return any(

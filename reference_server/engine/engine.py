@@ -9,6 +9,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from reference_server.engine.block_manager import BlockManager
 from reference_server.engine.computing import Computing, StepByStep
 from reference_server.engine.device_sampler import DeviceSampler
@@ -160,12 +162,16 @@ class Engine:
         for item in scheduled:
             item.sequence.num_computed_tokens += item.num_own_tokens
         drafts = {item.sequence: item.draft for item in scheduled if item.draft}
-        return [self._extend(s, tokens, drafts.get(s, ())) for s, tokens in sampled.items()]
+        return [
+            self._extend(s, tokens, drafts.get(s, ())) if s.sampling.max_tokens else self._end_unanswered(s)
+            for s, tokens in sampled.items()
+        ]
 
     def _extend(
         self, sequence: Sequence, sampled: list[SampledToken], draft: tuple[int, ...]
     ) -> EngineOutput:
         """Append tokens, up to one that ends the sequence."""
+        is_first = not sequence.first_token_ns
         self._note_first_token(sequence)
         appended = []
         finish_reason, stop_reason = None, None
@@ -180,15 +186,28 @@ class Engine:
         if draft:
             self._note_draft(sequence, draft, appended)
         if finish_reason is not None:
-            self._scheduler.remove(sequence)
-            del self._sequences[sequence.request_id]
-        return _output(sequence, appended, finish_reason=finish_reason, stop_reason=stop_reason)
+            self._forget(sequence)
+        output = _output(sequence, appended, finish_reason=finish_reason, stop_reason=stop_reason)
+        return _with_prompt_scores(output, sequence) if is_first else output
+
+    def _end_unanswered(self, sequence: Sequence) -> EngineOutput:
+        """A sequence of which only the prompt was to be read."""
+        self._note_prompt(sequence)
+        self._forget(sequence)
+        return _with_prompt_scores(_output(sequence, finish_reason="length"), sequence)
+
+    def _forget(self, sequence: Sequence) -> None:
+        self._scheduler.remove(sequence)
+        del self._sequences[sequence.request_id]
 
     def _note_first_token(self, sequence: Sequence) -> None:
         if not sequence.first_token_ns:
             sequence.first_token_ns = self._last_step_ns
-            self._counters["prompt_tokens"] += sequence.num_prompt_tokens
-            self._counters["prompt_tokens_cached"] += sequence.num_cached_tokens
+            self._note_prompt(sequence)
+
+    def _note_prompt(self, sequence: Sequence) -> None:
+        self._counters["prompt_tokens"] += sequence.num_prompt_tokens
+        self._counters["prompt_tokens_cached"] += sequence.num_cached_tokens
 
     def _note_draft(self, sequence: Sequence, draft: tuple[int, ...], appended: list[SampledToken]) -> None:
         """Drafted tokens that became output are computed already; the last token of the output never is."""
@@ -213,8 +232,8 @@ class Engine:
             raise InvalidRequestError(f"a request with id {request.request_id!r} is being served")
         if not request.prompt_token_ids:
             raise InvalidRequestError("the prompt is empty; give at least one token")
-        if request.sampling.max_tokens < 1:
-            raise InvalidRequestError(f"max_tokens is {request.sampling.max_tokens}; it must be at least 1")
+        if request.sampling.max_tokens < 0:
+            raise InvalidRequestError(f"max_tokens is {request.sampling.max_tokens}; it must be at least 0")
         self._check_token_ids("prompt", request.prompt_token_ids)
         self._check_token_ids("logit_bias", request.sampling.logit_bias)
         self._check_token_ids("stop_token_ids", request.sampling.stop_token_ids)
@@ -255,6 +274,13 @@ def _make_computing(loaded: LoadedModel, blocks: BlockManager) -> Computing:
     sampler = DeviceSampler if info.device == "cuda" else Sampler
     drawing = loaded.proposer if isinstance(loaded.proposer, DrawingProposer) else None
     return StepByStep(runner, sampler(info.eos_token_ids), info.block_size, drawing)
+
+
+def _with_prompt_scores(output: EngineOutput, sequence: Sequence) -> EngineOutput:
+    """An output that ends a prompt: what was expected of its tokens, if asked for."""
+    if sequence.sampling.prompt_logprobs is None:
+        return output
+    return msgspec.structs.replace(output, prompt_logprobs=sequence.prompt_scores)
 
 
 def _output(

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from reference_server.engine.batch import Batch
+from reference_server.engine.prompt_scores import score
 from reference_server.engine.upload import lay_out, pack, staged, upload
 
 if TYPE_CHECKING:
@@ -115,7 +116,8 @@ class GraphRunner:
     def _size_for(self, batch: Batch) -> int | None:
         """The graph for a batch in which every sequence decodes, with padding after them if any."""
         num_rows, num_sampling = len(batch.token_ids), len(batch.sampling_rows)
-        if num_rows != batch.num_decodes or not np.array_equal(batch.sampling_rows, np.arange(num_sampling)):
+        samples_all = np.array_equal(batch.sampling_rows, np.arange(num_sampling))
+        if batch.scored or num_rows != batch.num_decodes or not samples_all:
             return None
         return next((size for size in self._sizes if size >= num_rows), None)
 
@@ -124,6 +126,7 @@ class GraphRunner:
         arrays = [batch.token_ids, batch.positions, batch.sampling_rows]
         known_ids, positions, rows = upload(arrays, self._device)
         hidden = self._model(known_ids if token_ids is None else token_ids, positions, attend)
+        score(batch.scored, lambda scored: self._model.logits(hidden[scored]).float())
         logits: Tensor = self._model.logits(hidden.index_select(0, rows))
         return logits.float()
 

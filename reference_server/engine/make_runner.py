@@ -22,7 +22,7 @@ class Runner(Protocol):
     def run(self, batch: Batch) -> Tensor:
         """Compute the batch; logits ``[R, vocab_size]`` float32 of the rows that sample.
 
-        They may be overwritten by the next call.
+        They may be overwritten by the next call. Sequences get the scores of their prompts' pieces.
         """
 
 

@@ -53,8 +53,10 @@ class OutputStream:
 def merge(outputs: list[EngineOutput]) -> EngineOutput:
     """One output with the tokens of all and the state of the last."""
     logprobs = [entry for output in outputs for entry in output.logprobs or ()]
+    prompt_logprobs = (output.prompt_logprobs for output in outputs if output.prompt_logprobs is not None)
     return msgspec.structs.replace(
         outputs[-1],
         token_ids=[token_id for output in outputs for token_id in output.token_ids],
         logprobs=logprobs if any(output.logprobs is not None for output in outputs) else None,
+        prompt_logprobs=next(prompt_logprobs, None),
     )

@@ -9,7 +9,7 @@ class SamplingParams(msgspec.Struct, frozen=True, kw_only=True, array_like=True)
     """How the tokens of one sequence are chosen. Already validated; defaults mean "off".
 
     Attributes:
-        max_tokens: Output tokens at most, >= 1 (0 only with prompt log-probabilities).
+        max_tokens: Output tokens at most; 0: the prompt is only read.
         min_tokens: No stop token before that many output tokens.
         temperature: 0 means greedy (lowest id on a tie). Values below 1e-5 count as 0.
         top_k: Keep the k most likely tokens; 0 keeps all. Clamped to the vocabulary.
@@ -25,6 +25,8 @@ class SamplingParams(msgspec.Struct, frozen=True, kw_only=True, array_like=True)
         ignore_eos: The model's end tokens don't end the sequence.
         logprobs: Number of alternatives to report per output token (0: the chosen one only); None reports
             nothing.
+        prompt_logprobs: Likewise, per prompt token after the first. The whole prompt is computed then,
+            whatever the prefix cache holds.
     """
 
     max_tokens: int
@@ -41,6 +43,7 @@ class SamplingParams(msgspec.Struct, frozen=True, kw_only=True, array_like=True)
     stop_token_ids: tuple[int, ...] = ()
     ignore_eos: bool = False
     logprobs: int | None = None
+    prompt_logprobs: int | None = None
 
 
 class EngineRequest(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
@@ -67,14 +70,16 @@ class TokenLogprob(msgspec.Struct, frozen=True, array_like=True):
     """Log-probabilities at one position, from the raw logits before temperature.
 
     Attributes:
-        token_id: The chosen token.
+        token_id: The chosen token, or the prompt's.
         logprob: Its log-probability.
         top: The likeliest alternatives as (token id, log-probability), best first.
+        rank: How many tokens are at least as likely; 0 if that was not asked for.
     """
 
     token_id: int
     logprob: float
     top: list[tuple[int, float]] = []
+    rank: int = 0
 
 
 class EngineOutput(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
@@ -88,6 +93,7 @@ class EngineOutput(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
         stop_reason: The stop token id that ended it (None for the model's own end token).
         error: Message for ``error``.
         logprobs: One per token, if asked for.
+        prompt_logprobs: One per prompt token after the first, if asked for, in the first output.
         num_prompt_tokens: Length of the prompt.
         num_cached_tokens: Prompt tokens that came from the prefix cache when it was first scheduled.
         scheduled_ns: Monotonic time of the first scheduling, for queue time; 0 if never.
@@ -101,6 +107,7 @@ class EngineOutput(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     stop_reason: int | None = None
     error: str | None = None
     logprobs: list[TokenLogprob] | None = None
+    prompt_logprobs: list[TokenLogprob] | None = None
     num_prompt_tokens: int = 0
     num_cached_tokens: int = 0
     scheduled_ns: int = 0

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from reference_server.engine.compiled_layers import compiled_layers
+from reference_server.engine.prompt_scores import score
 
 if TYPE_CHECKING:
     from reference_server.attention import AttentionBackend
@@ -25,8 +26,9 @@ class ModelRunner:
 
     @torch.inference_mode()
     def run(self, batch: Batch) -> Tensor:
-        """Compute the batch; logits ``[R, vocab_size]`` float32 of the rows that sample."""
+        """Compute the batch; logits ``[R, vocab_size]`` float32 of the rows that sample. Scores prompts."""
         hidden = self._hidden(batch)
+        score(batch.scored, lambda rows: self._logits(hidden[rows]))
         rows = torch.from_numpy(batch.sampling_rows).to(self._device)
         return self._logits(hidden[rows])
 

@@ -239,7 +239,7 @@ class Scheduler:
             return
         sequence.scheduled_ns = time.monotonic_ns()
         sequence.num_cached_tokens = sequence.num_computed_tokens
-        if self.blocks.enable_prefix_caching:
+        if self.blocks.looks_up(sequence):
             self.num_prefix_queries += sequence.num_tokens
             self.num_prefix_hits += sequence.num_cached_tokens
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reference_server.engine.request import EngineRequest, SamplingParams
+    from reference_server.engine.request import EngineRequest, SamplingParams, TokenLogprob
 
 
 class Sequence:
@@ -27,6 +27,7 @@ class Sequence:
         num_published_blocks: Blocks at the front of the table that others may take over.
         num_cached_tokens: Prompt tokens that another had computed before it was first scheduled.
         output_counts: How often each token is in the output.
+        prompt_scores: Of the prompt's tokens after the first, as far as they are computed, if asked for.
         num_preemptions: How often its blocks were taken away.
         scheduled_ns: Monotonic time at which it was first scheduled, 0 before.
         first_token_ns: Monotonic time of its first output token, 0 before.
@@ -46,6 +47,7 @@ class Sequence:
         self.num_published_blocks = 0
         self.num_cached_tokens = 0
         self.output_counts: Counter[int] = Counter()
+        self.prompt_scores: list[TokenLogprob] = []
         self.num_preemptions = 0
         self.scheduled_ns = 0
         self.first_token_ns = 0
@@ -69,6 +71,12 @@ class Sequence:
     def num_uncomputed_tokens(self) -> int:
         """Tokens whose keys and values are missing; 1 while decoding."""
         return len(self.token_ids) - self.num_computed_tokens
+
+    @property
+    def lacks_prompt_scores(self) -> bool:
+        """Whether its prompt must be computed although others have done so: for what it makes expected."""
+        wanted = self.sampling.prompt_logprobs is not None
+        return wanted and len(self.prompt_scores) < self.num_prompt_tokens - 1
 
     @cached_property
     def prompt_token_set(self) -> frozenset[int]:

@@ -209,7 +209,7 @@ def test_a_prompt_without_room_for_output_is_refused(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"max_tokens": 0}, "max_tokens is 0"),
+        ({"max_tokens": -1}, "max_tokens is -1"),
         ({"logit_bias": {999_999: 1.0}}, "logit_bias holds token id 999999"),
         ({"logit_bias": {-1: 1.0}}, "logit_bias holds token id -1"),
         ({"stop_token_ids": (512,)}, "stop_token_ids holds token id 512"),
