@@ -54,10 +54,12 @@ class Digest:
         self._failed = False
         self._task = asyncio.get_running_loop().create_task(self._work())
 
-    def open(self, prepared: Prepared, due_ns: int) -> Exchange:
+    def open(
+        self, prepared: Prepared, due_ns: int, told: Callable[[Record, str], None] | None = None
+    ) -> Exchange:
         """A new exchange, to be given to ``finish`` when it has ended."""
         keep_text = prepared.arrival.index < self._samples
-        return Exchange(self._client, prepared, due_ns, self._put, keep_text=keep_text)
+        return Exchange(self._client, prepared, due_ns, self._put, keep_text=keep_text, told=told)
 
     def finish(self, exchange: Exchange) -> None:
         """Make the record of an exchange that is over."""

@@ -32,6 +32,7 @@ class Exchange(Timeline):
         due_ns: When it was due, on the monotonic clock.
         on_slice: Called with this exchange when much has gathered undecoded.
         keep_text: Keep prompt and answer as text.
+        told: Told of the record and of what the server said.
 
     Attributes:
         is_recorded: True once its record has been made.
@@ -45,6 +46,7 @@ class Exchange(Timeline):
         "_num_slices",
         "_on_slice",
         "_prepared",
+        "_told",
         "is_recorded",
         "recorded",
     )
@@ -57,6 +59,7 @@ class Exchange(Timeline):
         on_slice: Callable[[Exchange], None],
         *,
         keep_text: bool,
+        told: Callable[[Record, str], None] | None = None,
     ) -> None:
         super().__init__(due_ns)
         self.is_recorded = False
@@ -68,7 +71,8 @@ class Exchange(Timeline):
         self.recorded: asyncio.Future[Record] | None = None
         if prepared.arrival.later:
             self.recorded = asyncio.get_running_loop().create_future()
-        is_kept = keep_text or self.recorded is not None or client.counter is not None
+        self._told = told
+        is_kept = keep_text or told is not None or self.recorded is not None or client.counter is not None
         self._decoder = Decoder(client.endpoint, is_kept)
         self.end_marks = client.endpoint.end_marks
 
@@ -79,13 +83,15 @@ class Exchange(Timeline):
 
     @property
     def said(self) -> str:
-        """What the server said, without what it thought aloud; kept only where a turn follows."""
+        """What the server said, without what it thought aloud; kept where it is asked for."""
         return self._decoder.answer.said or ""
 
     def tell(self, record: Record) -> None:
         """Hand the record to whoever waits for it."""
         if self.recorded is not None and not self.recorded.done():
             self.recorded.set_result(record)
+        if self._told is not None:
+            self._told(record, self.said)
 
     def on_slice(self) -> None:
         """See ``Timeline``. A server that sends without end must not fill the memory."""

@@ -9,7 +9,6 @@ seconds and at the end. A line is on disk whole or not at all, apart from the la
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Final, Self
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Self
 import msgspec
 
 from harness.errors import JournalError
+from harness.native import new_event, new_thread
 from harness.nonsense import nonsense
 from harness.record import Record
 
@@ -43,12 +43,12 @@ class Journal:
         self._lines: deque[bytes] = deque()
         self._size = 0
         self._failure: JournalError | None = None
-        self._closing = threading.Event()
+        self._closing = new_event()
         try:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise JournalError(f"{path}: cannot be made ({error.strerror}); give a new folder") from error
-        self._thread = threading.Thread(target=self._work, name="journal", daemon=True)
+        self._thread = new_thread(self._work, "journal")
         self._thread.start()
 
     def append(self, record: Record) -> None:

@@ -15,9 +15,12 @@ from harness.load_status import LoadStatus
 from harness.summary.pace import Pace
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from harness.client import Client
+    from harness.drivers.load import Load
+    from harness.embedding import Embedding
     from harness.looks import Looks
     from harness.record import Record
     from harness.tally import Tally
@@ -36,6 +39,7 @@ class LocalLoad:
         facts: Filled while the load goes on; new ones by default.
         brake: Ends the sending early; the one of the schedule's limits by default.
         looks: At the objectives, where the load ends as soon as they are decided.
+        embedding: The tool in which the run goes on; None for a run by itself.
     """
 
     def __init__(
@@ -49,6 +53,7 @@ class LocalLoad:
         facts: LoadFacts | None = None,
         brake: Brake | None = None,
         looks: Looks | None = None,
+        embedding: Embedding | None = None,
     ) -> None:
         self._schedule = schedule
         self._client = client
@@ -61,6 +66,7 @@ class LocalLoad:
         self._pace = Pace()
         self._view = LiveView()
         self._looks = looks
+        self._embedding = embedding
 
     @property
     def started_ns(self) -> int:
@@ -84,6 +90,8 @@ class LocalLoad:
                 self._pace.add(record)
                 self._view.add(record)
                 journal.append(record)
+                if self._embedding is not None:
+                    self._embedding.on_record(record)
 
             looking = asyncio.ensure_future(self._look())
             try:
@@ -96,10 +104,16 @@ class LocalLoad:
                     brake=self._brake,
                     start_ns=start_ns,
                     samples=self._tally.max_samples,
+                    drive=self._drive,
                 )
             finally:
                 looking.cancel()
                 await asyncio.gather(looking, return_exceptions=True)
+
+    @property
+    def _drive(self) -> Callable[[Load], Awaitable[None]] | None:
+        requests = None if self._embedding is None else self._embedding.requests
+        return None if requests is None else requests.drive
 
     async def _look(self) -> None:
         """End the sending as soon as the objectives are decided, where that is asked for."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 from typing import TYPE_CHECKING, Final
 
 from harness.live_view import LiveView
+from harness.native import in_thread
 from harness.result_folder import Checkpoint, ResultFolderError
 from reports.progress import Snapshot
 
@@ -58,7 +60,8 @@ class Observer:
             status = self._status()
             if look % LOOKS_PER_CHECKPOINT == 0:
                 with contextlib.suppress(ResultFolderError):
-                    await asyncio.to_thread(folder.save, self._checkpoint(status, finished=False))
+                    checkpoint = self._checkpoint(status, finished=False)
+                    await in_thread(functools.partial(folder.save, checkpoint))
             if progress is not None:
                 progress.update(self._snapshot(status))
             look += 1

@@ -17,6 +17,7 @@ from harness.client import Client
 from harness.comparison.against_baseline import demand_comparable, judged_against, keep
 from harness.conclusion import Conclusion
 from harness.damage import UNDAMAGED, examined
+from harness.embedding import Underway
 from harness.environment import environment
 from harness.errors import JournalError
 from harness.histogram_log import write_histograms
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
     from harness.comparison.side import Side
     from harness.damage import Damage
+    from harness.embedding import Embedding
     from harness.errors import HarnessError
     from harness.record import Record
     from harness.result_folder import Checkpoint
@@ -107,6 +109,7 @@ async def run(
     workers: Asked = 1,
     baseline: Side | None = None,
     interruption: Interruption | None = None,
+    embedding: Embedding | None = None,
 ) -> Run:
     """Send a scenario, judge it, leave a result folder.
 
@@ -125,6 +128,7 @@ async def run(
         workers: Processes that send the load: a number, or ``auto``. One is this process itself.
         baseline: What to hold the run against; objectives may be relative to it.
         interruption: By which whoever takes the signals tells the run to end; its own by default.
+        embedding: The tool in which the run goes on, in this one process; None for a run by itself.
 
     Raises:
         ScenarioError: The scenario or an objective can't be used. Nothing was sent.
@@ -148,6 +152,8 @@ async def run(
     name = await find_model(target, scenario.timeouts, model or scenario.model)
     if scenario.tokenizer == SERVER:
         schedule = await schedule_of(scenario, target, name)
+    if embedding is not None and embedding.requests is not None:
+        schedule = embedding.requests.schedule_like(schedule)
     client = Client(target, scenario.endpoint, name, scenario.timeouts, scenario.local_counter())
     num_workers, worker_notes = crew_size(workers, schedule)
     interruption = interruption or Interruption()
@@ -155,7 +161,7 @@ async def run(
         at_end.enter_context(interruption.listening())
         at_end.push_async_callback(client.close)
         folder = ResultFolder.create(result_dir, scenario.name)
-        manifest = _manifest(scenario, schedule, target, name, worker_notes)
+        manifest = _manifest(scenario, schedule, target, name, worker_notes, embedding)
         folder.save(manifest)
         keep(baseline, folder)
         tally = Tally(manifest)
@@ -163,13 +169,15 @@ async def run(
         looks = Looks(schedule, scenario.confidence) if decided else None
         load: LocalLoad | Crew
         if num_workers == 1:
-            load = LocalLoad(schedule, client, tally, path, stop, looks=looks)
+            load = LocalLoad(schedule, client, tally, path, stop, looks=looks, embedding=embedding)
         else:
             load = Crew(schedule, num_workers, manifest, address, tally, path, stop, looks=looks)
         if telemetry:
             scraper = Scraper(target, folder.telemetry_path, lambda: load.started_ns)
             await at_end.enter_async_context(scraper.watching())
         observer = Observer(schedule, load.status, interruption)
+        if embedding is not None:
+            embedding.on_begin(Underway(manifest=manifest, folder=folder, tally=tally, status=load.status))
         checkpoint, fault = await _send(load, observer, folder, progress)
     if checkpoint.finished:
         checkpoint = structs.replace(checkpoint, num_records=tally.summarizer.num_requests)
@@ -205,11 +213,19 @@ async def _send(
 
 
 def _manifest(
-    scenario: Scenario, schedule: Schedule, target: Target, model: str, notes: tuple[str, ...]
+    scenario: Scenario,
+    schedule: Schedule,
+    target: Target,
+    model: str,
+    notes: tuple[str, ...],
+    embedding: Embedding | None,
 ) -> Manifest:
+    own_load = {} if embedding is None else embedding.load
+    if embedding is not None:
+        notes = (*notes, *embedding.notes)
     return Manifest(
         tool_version=__version__,
-        scenario=scenario.to_mapping(),
+        scenario=scenario.to_mapping() | own_load,
         base_url=target.url,
         model=model,
         started_at=now_text(),

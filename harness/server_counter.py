@@ -11,6 +11,7 @@ import msgspec
 
 from harness import transport
 from harness.errors import PreflightError
+from harness.native import in_thread
 from harness.timeline import End, Timeline
 from harness.tokenize_calls import TokenizeCall, tokenize_calls
 from harness.transport import HttpRequest
@@ -42,7 +43,7 @@ async def schedule_of(scenario: Scenario, target: Target, model: str) -> Schedul
     """
     if scenario.tokenizer != SERVER:
         return scenario.schedule()
-    return await asyncio.to_thread(lambda: scenario.schedule(ServerCounter(target, model)))
+    return await in_thread(lambda: scenario.schedule(ServerCounter(target, model)))
 
 
 class ServerCounter(TokenCounter):

@@ -16,7 +16,7 @@ from harness.drivers.load import Load
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from harness.client import Client
     from harness.record import Record
@@ -35,6 +35,7 @@ async def generate(
     brake: Brake | None = None,
     start_ns: int | None = None,
     samples: int = 0,
+    drive: Callable[[Load], Awaitable[None]] | None = None,
 ) -> LoadFacts:
     """Send the schedule and hand over a ``Record`` for each request that was begun.
 
@@ -51,11 +52,12 @@ async def generate(
         brake: For a caller that wants to end the sending itself; a new one by default.
         start_ns: Instant of the monotonic clock that due times count from; now by default.
         samples: So many requests, the first ones, keep prompt and answer as text.
+        drive: The driver; by default the one that the schedule names.
 
     Raises:
         Exception: What ``on_record`` raised, or the schedule's own iterator.
     """
-    driver = importlib.import_module(f"harness.drivers.{schedule.loop}_loop")
+    drive = drive or importlib.import_module(f"harness.drivers.{schedule.loop}_loop").drive
     facts = facts if facts is not None else LoadFacts()
     facts.begin(schedule.planned_rate, start_ns)
     brake = brake if brake is not None else Brake(schedule.stop, facts)
@@ -67,7 +69,7 @@ async def generate(
     digest = Digest(client, keep, origin_ns=facts.started_ns, samples=samples)
     load = Load(schedule, client, digest, facts, stop, brake)
     try:
-        await load.run(driver.drive)
+        await load.run(drive)
     finally:
         facts.finish()
         await digest.close()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from harness.drivers.brake import Brake
     from harness.drivers.facts import LoadFacts
     from harness.exchange import Exchange
+    from harness.record import Record
     from scenarios.schedule import Schedule
 
 
@@ -91,9 +92,17 @@ class Load:
         self.facts.dropped_arrivals += 1
         self._give_up(1 + len(prepared.arrival.later), make_up=False)
 
-    async def send(self, prepared: Prepared, due_ns: int) -> Exchange:
-        """Send one request and return when its exchange is over, however it ended."""
-        exchange = self._digest.open(prepared, due_ns)
+    async def send(
+        self, prepared: Prepared, due_ns: int, told: Callable[[Record, str], None] | None = None
+    ) -> Exchange:
+        """Send one request and return when its exchange is over, however it ended.
+
+        Args:
+            prepared: The request.
+            due_ns: When it was due, on the monotonic clock.
+            told: Told of its record and of what the server said.
+        """
+        exchange = self._digest.open(prepared, due_ns, told)
         self.facts.sending()
         self._intake.sent()
         self.check_over()
@@ -156,14 +165,15 @@ class Load:
     async def _exchange(self, prepared: Prepared, exchange: Exchange) -> None:
         """Let the transport do it, and give up in time where that is asked for."""
         after_ns = prepared.arrival.cancel_after_ns
-        if after_ns is None:
-            await self._client.transport.exchange(prepared.request, exchange)
-            return
         try:
-            async with asyncio.timeout(after_ns / 1e9):
+            async with asyncio.timeout(None if after_ns is None else after_ns / 1e9):
                 await self._client.transport.exchange(prepared.request, exchange)
         except TimeoutError:
             exchange.detail = CANCELLED if exchange.end is End.CUT else exchange.detail
+        except asyncio.CancelledError as error:
+            if error.args == (CANCELLED,):  # the task was cancelled for that reason, and not by the run's end
+                exchange.detail = CANCELLED
+            raise
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run ``work`` as a part of this load: awaited in the grace period, then cut."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import random
-import threading
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from harness.native import in_thread, new_event, new_thread
 from harness.telemetry.dialects import dialect_of, every_dialect
 from harness.telemetry.exposition import parse
 from harness.telemetry.log import Absent, Fault, Reading, Source, TelemetryLog
@@ -56,19 +55,19 @@ class Scraper:
         self._started_ns = started_ns
         self._interval_s = interval_s
         self._chance = random.Random()
-        self._ready, self._stop = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._work, name="telemetry", daemon=True)
+        self._ready, self._stop = new_event(), new_event()
+        self._thread = new_thread(self._work, "telemetry")
 
     @contextlib.asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
         """Read while the block runs."""
         self._thread.start()
-        await asyncio.to_thread(self._ready.wait, _PATIENCE_S)
+        await in_thread(lambda: self._ready.wait(_PATIENCE_S))
         try:
             yield
         finally:
             self._stop.set()
-            await asyncio.to_thread(self._thread.join, _PATIENCE_S)
+            await in_thread(lambda: self._thread.join(_PATIENCE_S))
 
     def _work(self) -> None:
         """A disk that takes no more ends it; the journal, on the same disk, tells the user."""

@@ -10,6 +10,7 @@ import socket
 import time
 from typing import TYPE_CHECKING, Final
 
+from harness.native import new_socket
 from harness.transport.connection import Connection
 from harness.transport.reader import NoReaderError, Reader
 from harness.transport.reader.library import load_library
@@ -140,7 +141,7 @@ def _warn(why: str) -> None:
 
 async def _connected(address: Address) -> socket.socket:
     family, kind, protocol, _, place = address
-    sock = socket.socket(family, kind, protocol)
+    sock = new_socket(family, kind, protocol)
     try:
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
