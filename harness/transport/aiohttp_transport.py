@@ -23,7 +23,8 @@ from aiohttp.client_proto import ResponseHandler
 
 from harness.timeline import End, EnoughError
 from harness.transport import REQUEST_ID, HttpRequest, Transport, is_farewell
-from harness.transport.failures import Failure, connect_failure, exchange_failure
+from harness.transport.failures import Failure, connect_failure, exchange_failure, no_answer
+from harness.transport.head import NotHttpError, check_begun
 from harness.transport.watchdog import Watchdog
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ class StampingHandler(ResponseHandler):
     Attributes:
         last_read_ns: Time of the latest socket read of this exchange, 0 before the first.
         is_reused: True from the second exchange on.
+        begun: What has come of the head of this exchange's answer.
         said_farewell: True if the reply to this request is only how the server closed the connection.
         lost_by: What broke the connection, None if it was closed politely or is open.
     """
@@ -89,6 +91,7 @@ class StampingHandler(ResponseHandler):
         super().__init__(loop)
         self.last_read_ns = 0
         self.is_reused = False
+        self.begun = bytearray()
         self.said_farewell = False
         self.lost_by: BaseException | None = None
         self._timeline: Timeline | None = None
@@ -99,6 +102,7 @@ class StampingHandler(ResponseHandler):
         """aiohttp calls this in the task of the request, right before it writes it."""
         super().set_response_params(**params)
         self.last_read_ns = 0
+        self.begun.clear()
         self._body = None
         attempt = _attempt.get()
         self._timeline = attempt.timeline
@@ -107,6 +111,8 @@ class StampingHandler(ResponseHandler):
     def data_received(self, data: bytes) -> None:
         """Stamp first, then let aiohttp take off the framing, then keep the body bytes."""
         now_ns = self._now_ns = time.monotonic_ns()
+        if self._timeline is not None and self._timeline.status is None and not self._begins_reply(data):
+            return
         super().data_received(data)
         if not data:  # aiohttp calls this itself, in the middle of the reading below
             return
@@ -122,6 +128,19 @@ class StampingHandler(ResponseHandler):
                 self.give_up()
                 return
 
+    def _begins_reply(self, data: bytes) -> bool:
+        """False, and the connection given up, where what has come can't become a head: aiohttp takes more."""
+        self.begun += data
+        head, blank_line, _ = bytes(self.begun).partition(b"\r\n\r\n")
+        try:
+            check_begun(head + blank_line)
+        except NotHttpError as error:
+            assert self._timeline is not None
+            self._timeline.close(End.NOT_HTTP, self._now_ns, "framing", str(error))
+            self.give_up()
+            return False
+        return True
+
     def feed_data(self, data: Any, size: int = 0) -> None:  # noqa: ANN401 (aiohttp's own signature)
         """A response head is complete; its body will come through ``data[1]``."""
         message, body = data
@@ -130,6 +149,8 @@ class StampingHandler(ResponseHandler):
             after_ns = self._now_ns - timeline.sent_ns
             keeps_alive = not message.should_close
             self.said_farewell = is_farewell(message.code, keeps_alive=keeps_alive, after_ns=after_ns)
+        if message.code < 200:
+            del self.begun[: self.begun.find(b"\r\n\r\n") + 4]
         if self.said_farewell:
             self._timeline = None
         elif message.code >= 200 and timeline is not None:
@@ -276,7 +297,7 @@ def _failure(error: Exception, handler: StampingHandler | None) -> Failure:
     if isinstance(handler.lost_by, OSError):
         return exchange_failure(handler.lost_by)
     if isinstance(error, aiohttp.ServerDisconnectedError):
-        return Failure(End.RESET, "no_answer", "the server closed the connection without an answer")
+        return no_answer(handler.begun)
     if isinstance(error, aiohttp.ClientPayloadError):
         return Failure(End.CLOSED, "", "the server closed the connection in the middle of the answer")
     return exchange_failure(error)

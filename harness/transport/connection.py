@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, cast
 
 from harness.timeline import End, EnoughError
 from harness.transport import is_farewell
-from harness.transport.failures import exchange_failure
+from harness.transport.failures import exchange_failure, no_answer
 from harness.transport.framing import Chunked, framing_of
-from harness.transport.head import MAX_HEAD_BYTES, NotHttpError, parse_head
+from harness.transport.head import MAX_HEAD_BYTES, NotHttpError, check_begun, parse_head
 from harness.transport.own_socket import OwnSocket
 
 if TYPE_CHECKING:
@@ -173,6 +173,7 @@ class Connection(asyncio.Protocol):
             if (len(self._head) if end < 0 else end) > MAX_HEAD_BYTES:
                 raise NotHttpError(f"a response head of more than {MAX_HEAD_BYTES:,} bytes")
             if end < 0:
+                check_begun(bytes(self._head))
                 return
             head = parse_head(bytes(self._head[:end]))
             del self._head[: end + 4]
@@ -219,7 +220,7 @@ class Connection(asyncio.Protocol):
         elif error is not None:
             self._end(*_placed(exchange_failure(error), now_ns))
         elif self._framing is None:
-            self._end(End.RESET, now_ns, "no_answer", "the server closed the connection without an answer")
+            self._end(*_placed(no_answer(self._head), now_ns))
         elif self._framing.ends_by_close:
             self._end(End.COMPLETE, now_ns)
         else:

@@ -8,6 +8,7 @@ import ssl
 from typing import Final, NamedTuple
 
 from harness.timeline import End
+from harness.transport.head import shown
 
 
 class Failure(NamedTuple):
@@ -60,6 +61,16 @@ def exchange_failure(error: Exception) -> Failure:
     if isinstance(error, OSError):
         return Failure(End.RESET, "", f"connection lost ({error.strerror or error})")
     return Failure(End.CLIENT_ERROR, type(error).__name__, str(error))
+
+
+def no_answer(begun: bytes | bytearray) -> Failure:
+    """What a polite close before the end of a response head means.
+
+    Args:
+        begun: What has come of the head.
+    """
+    amid = f" amid the head of its answer: {shown(bytes(begun))}" if begun else " without an answer"
+    return Failure(End.RESET, "no_answer", f"the server closed the connection{amid}")
 
 
 def _tls_failure(error: ssl.SSLError) -> Failure:

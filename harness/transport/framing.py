@@ -7,7 +7,7 @@ import functools
 import re
 from typing import TYPE_CHECKING, Final, Protocol
 
-from harness.transport.head import NotHttpError
+from harness.transport.head import NotHttpError, shown
 
 if TYPE_CHECKING:
     from harness.transport.head import Head
@@ -56,7 +56,7 @@ def framing_of(head: Head) -> Framing:
         return UntilClose()
     length = lengths.pop()
     if lengths or not (length.isascii() and length.isdigit()):
-        raise NotHttpError(f"content-length {head.headers['content-length'][:40]!r}")
+        raise NotHttpError(f"content-length {head.headers['content-length']!r}")
     return Sized(int(length[:18]))
 
 
@@ -147,7 +147,7 @@ class Chunked:
         end = data.find(b"\r\n", at)
         line = data[at:] if end < 0 else data[at:end]
         if len(line) > _MAX_LINE_BYTES or (self._line is _Line.END and line not in (b"", b"\r")):
-            raise NotHttpError(f"broken chunks: {line[:40]!r}")
+            raise NotHttpError(f"broken chunks: {shown(line)}")
         if end < 0:
             self._held = line
             return len(data)
@@ -163,7 +163,7 @@ class Chunked:
             self._left = int(match[1], 16)
             self._line = _Line.END if self._left else _Line.TRAILER
         else:
-            raise NotHttpError(f"a chunk size that is none: {line[:40]!r}")
+            raise NotHttpError(f"a chunk size that is none: {shown(line)}")
 
 
 @functools.lru_cache(maxsize=4_096)

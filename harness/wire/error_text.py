@@ -7,21 +7,25 @@ from typing import Any, Final
 
 import msgspec
 
+MAX_BODY_BYTES: Final = 65_536
 MAX_CHARS: Final = 500
 _BLANKS: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 _TAGS: Final = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 
 
 def error_text(body: bytes) -> str:
-    """The message in an error body of any of the usual shapes, else the body's own text."""
+    """The message in an error body of any of the usual shapes, else the body's own text.
+
+    As one line, but not yet cut: secrets are masked before that (``one_line``).
+    """
     try:
         found = _message(msgspec.json.decode(body))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         found = None
     if found is None:
-        found = body[: 8 * MAX_CHARS].decode(errors="replace")
+        found = body[:MAX_BODY_BYTES].decode(errors="replace")
         found = _TAGS.sub(" ", found) if found.lstrip().startswith("<") else found
-    return one_line(found)
+    return _BLANKS.sub(" ", found).strip()
 
 
 def one_line(text: str) -> str:

@@ -176,3 +176,12 @@ def test_A9_01_the_servers_words_dont_show_the_key(record_of: RecordOf) -> None:
     body = b'{"error": {"message": "key sk-canary-123 is wrong"}}'
     record = record_of([(1, body)], status=401, api_key="sk-canary-123")
     assert record.message == "key *** is wrong"
+
+
+@pytest.mark.parametrize("body", ["%s", '{"error": "%s"}'])
+def test_A9_01_nor_a_part_of_it_where_they_are_cut(record_of: RecordOf, body: str) -> None:
+    """Masked first, cut then."""
+    said = (body % f"{'x' * 490} sk-canary-123456789").encode()
+    record = record_of([(1, said)], status=401, api_key="sk-canary-123456789")
+    assert "sk-" not in record.message
+    assert record.message.endswith("x ***")

@@ -133,6 +133,33 @@ def test_what_http_forbids(carrier: Carrier, serve: Serve, wire: bytes) -> None:
     assert timeline.message
 
 
+@pytest.mark.parametrize(
+    ("wire", "ending", "message"),
+    [
+        (b"SSH-2.0-OpenSSH_9.2\r\n", CLOSE, "no HTTP/1.1 reply: it begins SSH-2.0-OpenSSH_9.2"),
+        (
+            b"\x15\3\1\0\2\2F",
+            STALL,
+            r"but TLS (use an https:// address): it begins \x15\x03\x01\x00\x02\x02F",
+        ),
+        (
+            b"HTTP/1.1 200 OK\nA: b\n\ndata: x\n\n",
+            CLOSE,
+            r"without CR, it begins HTTP/1.1 200 OK\nA: b\n\ndata: x",
+        ),
+    ],
+    ids=["ssh", "tls", "lf"],
+)
+def test_what_is_no_http_is_told(
+    carrier: Carrier, serve: Serve, wire: bytes, ending: str, message: str
+) -> None:
+    """Whether the server then closes or waits: with the bytes that came."""
+    server = serve(lambda _: [wire, 0.005, ending])
+    (timeline,) = carrier.exchange(server.port, timeouts={"first_token": 5, "total": 5})
+    assert (timeline.end, timeline.detail) == (End.NOT_HTTP, "framing")
+    assert message in timeline.message
+
+
 def test_the_request_on_the_wire(carrier: Carrier, serve: Serve) -> None:
     server = serve(lambda _: [sized(b"{}")])
     carrier.exchange(server.port, api_key="sk-key", headers={"X-Team": "tëam", "user-agent": "mine"})
@@ -199,7 +226,8 @@ def test_a_kept_connection_closed_under_the_request_is_made_up_for_once(
 def test_nothing_is_sent_again_once_a_byte_has_come(carrier: Carrier, serve: Serve) -> None:
     server = serve(lambda index: [b"HTTP/1.1 2", 0.02, CLOSE] if index else [STREAM])
     timelines = carrier.exchange(server.port, times=2)
-    assert timelines[1].end is End.RESET
+    assert (timelines[1].end, timelines[1].detail) == (End.RESET, "no_answer")
+    assert timelines[1].message.endswith("amid the head of its answer: HTTP/1.1 2")
     assert len(server.received) == 2
 
 
