@@ -11,11 +11,12 @@ from fastapi import Request, Response
 from reference_server.api.choice import Choice
 from reference_server.api.collected import CollectedChoice
 from reference_server.api.disconnect import run_while_connected
+from reference_server.api.echo import Echo, echo_of
 from reference_server.api.errors import ApiError
 from reference_server.api.event_stream import EventStream
 from reference_server.api.frames import DONE, Frames, encode, error_frame
 from reference_server.api.generation import Generation
-from reference_server.api.logprobs import PlacedLogprob, TokenNames
+from reference_server.api.logprobs import PlacedLogprob, TokenNames, prompt_logprobs
 from reference_server.api.prompts import check_prompt, truncate
 from reference_server.api.protocol.generation import StreamOptions
 from reference_server.api.request_ids import answer_id, engine_id
@@ -67,19 +68,31 @@ class Answer:
     async def _prepare(self) -> Generation:
         fields = self._job.fields
         choices: list[Choice] = []
-        for token_ids in await self._job.prompts():
+        for number, token_ids in enumerate(await self._job.prompts()):
             check_prompt(self._context, token_ids, self._job.prompt_field)
             prompt = truncate(self._context, token_ids, fields)
-            choices += [self._choice(prompt, len(choices) + i, i) for i in range(fields.n)]
+            echo = self._echo(number, prompt, is_whole=len(prompt) == len(token_ids))
+            choices += [self._choice(prompt, len(choices) + i, i, echo) for i in range(fields.n)]
         with self._context.metrics.harmless as metrics:
             metrics.on_request(fields.n, choices[0].request.sampling.max_tokens)
         return Generation(self._context.client, self._context.metrics, choices, fields.n)
 
-    def _choice(self, prompt: list[int], index: int, number: int) -> Choice:
+    def _echo(self, number: int, prompt: list[int], *, is_whole: bool) -> Echo | None:
+        """What is shown of the prompt of that number; of one that was cut, the text of what is left."""
+        if self._job.echoed is None:
+            return None
+        return echo_of(self._context.tokenizer, prompt, self._job.echoed[number] if is_whole else None)
+
+    def _choice(self, prompt: list[int], index: int, number: int, echo: Echo | None) -> Choice:
         fields, context = self._job.fields, self._context
         max_tokens = resolve_max_tokens(self._job.output_limit, len(prompt), context.info.max_model_len)
         sampling = make_sampling(
-            fields, context.info, max_tokens=max_tokens, logprobs=self._job.logprobs, choice_index=number
+            fields,
+            context.info,
+            max_tokens=max_tokens,
+            logprobs=self._job.logprobs,
+            prompt_logprobs=self._job.prompt_logprobs,
+            choice_index=number,
         )
         engine_request = EngineRequest(
             request_id=engine_id(),
@@ -98,6 +111,7 @@ class Answer:
             else None,
             keep_stop_token=fields.include_stop_str_in_output,
             show_every_token=fields.return_token_ids,
+            echo=echo,
         )
 
     async def _whole(self, generation: Generation) -> Response:
@@ -110,15 +124,16 @@ class Answer:
             "id": self._head["id"],
             "object": self._endpoint.object,
             **self._head,
-            "choices": [self._render(choice) for choice in collected],
+            "choices": [self._render(*pair) for pair in zip(collected, generation.choices, strict=True)],
             "usage": generation.usage,
             "system_fingerprint": self._context.fingerprint,
-            "prompt_logprobs": None,
             "metrics": generation.metrics,
         }
+        if self._endpoint.has_one_prompt:
+            content["prompt_logprobs"] = self._render_prompt(generation.choices[0])
         return Response(encode(content), headers=self._headers, media_type="application/json")
 
-    def _render(self, choice: CollectedChoice) -> dict[str, Any]:
+    def _render(self, choice: CollectedChoice, source: Choice) -> dict[str, Any]:
         has_logprobs = self._job.logprobs is not None
         fields = {
             "index": choice.index,
@@ -127,9 +142,17 @@ class Answer:
             "finish_reason": choice.finish_reason,
             "stop_reason": choice.stop_reason,
         }
+        if not self._endpoint.has_one_prompt:
+            fields["prompt_logprobs"] = self._render_prompt(source)
         if self._job.fields.return_token_ids:
             fields["token_ids"] = choice.token_ids
         return fields
+
+    def _render_prompt(self, choice: Choice) -> list[dict[str, Any] | None] | None:
+        """The log-probabilities of a choice's prompt, where they are known."""
+        return (
+            None if choice.prompt_logprobs is None else prompt_logprobs(choice.prompt_logprobs, self._names)
+        )
 
     def _render_logprobs(self, entries: Sequence[PlacedLogprob]) -> dict[str, Any]:
         return self._endpoint.render_logprobs(entries, self._names)

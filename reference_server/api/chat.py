@@ -29,7 +29,9 @@ def _render_choice(choice: CollectedChoice) -> dict[str, Any]:
     return {"message": {"role": "assistant", "content": choice.text, "refusal": None}}
 
 
-ENDPOINT = Endpoint("chatcmpl", "chat.completion", CHAT_CHUNK, _render_choice, chat_logprobs)
+ENDPOINT = Endpoint(
+    "chatcmpl", "chat.completion", CHAT_CHUNK, _render_choice, chat_logprobs, has_one_prompt=True
+)
 
 
 @router.post("/v1/chat/completions", openapi_extra=body_of(ChatRequest))

@@ -9,7 +9,8 @@ from reference_server.api.logprobs import PlacedLogprob
 from reference_server.api.timing import Timing
 
 if TYPE_CHECKING:
-    from reference_server.engine.request import EngineOutput, EngineRequest
+    from reference_server.api.echo import Echo
+    from reference_server.engine.request import EngineOutput, EngineRequest, TokenLogprob
     from reference_server.text.detokenizer import IncrementalDetokenizer
     from reference_server.text.stop_strings import StopStrings
 
@@ -45,6 +46,10 @@ class Choice:
         stop_strings: Fresh; None if there are none.
         keep_stop_token: Show the stop token's text as well.
         show_every_token: A delta for each output, even without text.
+        echo: The prompt, shown in front.
+
+    Attributes:
+        prompt_logprobs: Of the prompt's tokens after the first, once they are known.
     """
 
     def __init__(
@@ -56,6 +61,7 @@ class Choice:
         *,
         keep_stop_token: bool = False,
         show_every_token: bool = False,
+        echo: Echo | None = None,
     ) -> None:
         self.index = index
         self.request = request
@@ -67,7 +73,9 @@ class Choice:
         self._stop_strings = stop_strings
         self._keep_stop_token = keep_stop_token
         self._show_every_token = show_every_token
-        self._num_chars = 0
+        self.prompt_logprobs: list[TokenLogprob] | None = None
+        self._echo = echo
+        self._num_chars = 0 if echo is None else echo.num_chars
         self._unseen = Delta(index, "", [], [])
 
     @property
@@ -79,10 +87,21 @@ class Choice:
         """Take an output in; None while there is nothing to show."""
         self.num_cached_tokens, self.num_preemptions = output.num_cached_tokens, output.num_preemptions
         self.finish_reason, self._unseen.stop_reason = output.finish_reason, output.stop_reason
-        text = self._take_tokens(output)
+        text = self._take_prompt(output) + self._take_tokens(output)
         if self.finish_reason is not None and not self._stopped_by_string:
             text += self._flush()
         return self._show(text, has_tokens=bool(output.token_ids))
+
+    def _take_prompt(self, output: EngineOutput) -> str:
+        """Before the first token: what of the prompt is to be shown."""
+        if output.prompt_logprobs is not None:
+            self.prompt_logprobs = output.prompt_logprobs
+        echo, self._echo = self._echo, None
+        if echo is None:
+            return ""
+        if self.prompt_logprobs is not None and self.request.sampling.logprobs is not None:
+            self._unseen.logprobs += echo.placed(self.prompt_logprobs)
+        return echo.text
 
     def _take_tokens(self, output: EngineOutput) -> str:
         parts = []

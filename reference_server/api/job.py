@@ -25,6 +25,7 @@ class Endpoint:
         chunk: Shape of its stream's chunks.
         render_choice: A whole choice as JSON-ready fields.
         render_logprobs: Log-probabilities in its form.
+        has_one_prompt: What is told of it stands in the answer, not in each choice.
     """
 
     id_prefix: str
@@ -32,6 +33,7 @@ class Endpoint:
     chunk: ChunkShape
     render_choice: Callable[[CollectedChoice], dict[str, Any]]
     render_logprobs: Callable[[Sequence[PlacedLogprob], TokenNames], dict[str, Any]]
+    has_one_prompt: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,7 @@ class Job:
         prompt_field: Name of the field that holds the prompt.
         output_limit: How many output tokens it wants.
         logprobs: Alternatives per token; None for no log-probabilities.
+        echoed: The prompts to be given back, as text where they came so; None if none are.
         arrival_ns: Monotonic time at which the request came.
     """
 
@@ -55,3 +58,10 @@ class Job:
     output_limit: OutputLimit
     logprobs: int | None
     arrival_ns: int
+    echoed: Sequence[str | None] | None = None
+
+    @property
+    def prompt_logprobs(self) -> int | None:
+        """Alternatives per token of the prompt; None for no log-probabilities of it."""
+        asked = [self.fields.prompt_logprobs, None if self.echoed is None else self.logprobs]
+        return max((count for count in asked if count is not None), default=None)

@@ -17,10 +17,17 @@ FLOOR = -9999.0
 
 @dataclasses.dataclass(slots=True)
 class PlacedLogprob:
-    """The log-probability of an output token, and where its text begins in the output, in characters."""
+    """A token's log-probability, and where its text begins in that of the choice.
+
+    Attributes:
+        logprob: Of the token.
+        offset: In characters.
+        is_known: Not so for a prompt's first token.
+    """
 
     logprob: TokenLogprob
     offset: int
+    is_known: bool = True
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,18 +55,34 @@ def chat_logprobs(entries: Iterable[PlacedLogprob], names: TokenNames) -> dict[s
 
 
 def completion_logprobs(entries: Sequence[PlacedLogprob], names: TokenNames) -> dict[str, Any]:
-    """Text completion's form: parallel lists."""
+    """Text completion's form: parallel lists; null where nothing is known."""
     return {
         "text_offset": [entry.offset for entry in entries],
-        "token_logprobs": [finite(entry.logprob.logprob) for entry in entries],
+        "token_logprobs": [finite(entry.logprob.logprob) if entry.is_known else None for entry in entries],
         "tokens": [names.name(entry.logprob.token_id) for entry in entries],
-        "top_logprobs": [_alternatives(entry.logprob, names) for entry in entries],
+        "top_logprobs": [
+            _alternatives(entry.logprob, names) if entry.is_known else None for entry in entries
+        ],
     }
+
+
+def prompt_logprobs(entries: Sequence[TokenLogprob], names: TokenNames) -> list[dict[str, Any] | None]:
+    """vLLM's form: by token id, the prompt's own first; null for the first token."""
+    return [None, *(_ranked(entry, names) for entry in entries)]
 
 
 def finite(logprob: float) -> float:
     """``logprob``, or the floor where it is minus infinity or no number."""
     return FLOOR if math.isnan(logprob) else max(FLOOR, logprob)
+
+
+def _ranked(entry: TokenLogprob, names: TokenNames) -> dict[str, Any]:
+    triples = [(entry.token_id, entry.logprob, entry.rank)]
+    triples += [(token_id, logprob, rank) for rank, (token_id, logprob) in enumerate(entry.top, 1)]
+    return {
+        str(token_id): {"logprob": finite(logprob), "rank": rank, "decoded_token": names.text_of(token_id)}
+        for token_id, logprob, rank in triples
+    }
 
 
 def _alternatives(entry: TokenLogprob, names: TokenNames) -> dict[str, float]:

@@ -31,6 +31,7 @@ def make_sampling(
     *,
     max_tokens: int,
     logprobs: int | None,
+    prompt_logprobs: int | None,
     choice_index: int,
 ) -> SamplingParams:
     """Sampling parameters of one choice. Choice i of a seeded request has the seed + i.
@@ -62,6 +63,7 @@ def make_sampling(
         stop_token_ids=tuple(token_id for token_id in fields.stop_token_ids if token_id < info.vocab_size),
         ignore_eos=fields.ignore_eos,
         logprobs=logprobs,
+        prompt_logprobs=prompt_logprobs,
     )
 
 

@@ -20,9 +20,12 @@ class CompletionRequest(GenerationFields):
     """One or more prompts to continue, as text or as token ids.
 
     ``prompt`` is a string, a list of token ids, or a list of either.
+    ``max_tokens`` may be 0 with ``echo``: the prompt is only read.
     """
 
     prompt: Any
+    max_tokens: int | None = Field(default=None, ge=0)
+    echo: bool = False
     logprobs: int | None = Field(default=None, ge=0, le=MAX_LOGPROBS)
     add_special_tokens: bool = True
 

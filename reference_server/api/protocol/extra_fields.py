@@ -31,7 +31,6 @@ NEUTRAL: dict[str, tuple[Any, ...]] = {
     "modalities": (["text"],),
     "prediction": (),
     "prompt_embeds": (),
-    "prompt_logprobs": (),
     "repetition_detection": (),
     "response_format": ({"type": "text"},),
     "return_prompt_text": (False,),

@@ -56,6 +56,7 @@ class GenerationFields(BaseModel):
     truncation_side: Literal["left", "right"] = "left"
     stream: bool = False
     stream_options: StreamOptions | None = None
+    prompt_logprobs: int | None = Field(default=None, ge=0, le=MAX_LOGPROBS)
     priority: int = Field(default=0, ge=-INT64, lt=INT64)
     cache_salt: str | None = Field(default=None, min_length=1, max_length=256)
     request_id: str | None = Field(default=None, max_length=256)
@@ -71,6 +72,13 @@ class GenerationFields(BaseModel):
     @classmethod
     def _check_stream(cls, value: object, info: ValidationInfo) -> object:
         return require(value, info, stream=True)
+
+    @field_validator("prompt_logprobs")
+    @classmethod
+    def _check_whole(cls, value: object, info: ValidationInfo) -> object:
+        if value is not None and info.data.get("stream"):
+            raise PydanticCustomError("needs", "needs stream: false; echo with logprobs may be streamed")
+        return value
 
 
 def require(value: object, info: ValidationInfo, **needed: object) -> object:

@@ -24,7 +24,14 @@ async def test_a_whole_answer_has_openai_s_shape(api: Any) -> None:
     assert answer["id"].startswith("cmpl-")
     assert answer["object"] == "text_completion"
     assert answer["choices"] == [
-        {"index": 0, "text": TEXT, "logprobs": None, "finish_reason": "length", "stop_reason": None}
+        {
+            "index": 0,
+            "text": TEXT,
+            "logprobs": None,
+            "finish_reason": "length",
+            "stop_reason": None,
+            "prompt_logprobs": None,
+        }
     ]
 
 
