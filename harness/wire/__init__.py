@@ -76,6 +76,7 @@ class Delta(msgspec.Struct, gc=False):
         has_odd_usage: True where what it said of its usage is no count of tokens.
         finish_reason: Set by the event that ends a choice.
         error: The server's message, if the event reports a failure.
+        aside: A message in what is of no form of the endpoint's: no choices, no usage.
         has_choices: True where it holds at least one choice, or whatever the endpoint answers with.
         is_last: True where the endpoint's own form says that nothing comes after this event.
     """
@@ -88,6 +89,7 @@ class Delta(msgspec.Struct, gc=False):
     has_odd_usage: bool = False
     finish_reason: str | None = None
     error: str | None = None
+    aside: str | None = None
     has_choices: bool = False
     is_last: bool = False
 

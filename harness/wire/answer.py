@@ -6,6 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, cast
 
 from harness.wire import Kind
+from harness.wire.aside import Aside
 from harness.wire.finish_reason import worse
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class Answer:
         finish_reason: As the server said; one that means a failure isn't taken back by another choice's.
         done_ns: When ``[DONE]`` or the event that is the last by its form came, None if neither has.
         error: The server's message, if it reported a failure in its answer.
+        aside: What the server said beside the form since the last token.
         fault: What is wrong with the form of the answer: sub-class and message.
         has_choices: True once any choice came.
         streamed: False for a reply in one piece.
@@ -44,6 +46,7 @@ class Answer:
         self.finish_reason: str | None = None
         self.done_ns: int | None = None
         self.error: str | None = None
+        self.aside: Aside | None = None
         self.fault: tuple[str, str] | None = None
         self.has_choices = False
         self.streamed = True
@@ -64,6 +67,8 @@ class Answer:
             return
         if delta.kind is not None:
             self._take_tokens(stamp_ns, delta, delta.kind)
+        if delta.aside is not None and self.aside is None:
+            self.aside = Aside(delta.aside, True)
         if delta.has_choices:
             self.has_choices = True
         if delta.usage is not None:
@@ -164,6 +169,7 @@ class Answer:
             self._texts += ((text, Kind.ANSWER) for text in texts)
         if self._answer_index is None:
             self._answer_index = len(self.chunk_ns)
+        self.aside = None
         self.chunk_ns += stamps_ns
         self._counts += [None] * len(texts)
         self._all_token_ids = False
@@ -175,6 +181,7 @@ class Answer:
         if not self.streamed:
             self._has_text = self._has_text or bool(delta.text)
             return
+        self.aside = None
         if kind is _REASONING:
             self._has_reasoning = True
         elif self._answer_index is None and kind is not Kind.SILENT:

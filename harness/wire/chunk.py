@@ -2,8 +2,8 @@
 
 Known dialects: ``reasoning_content`` and ``reasoning`` (thinking aloud), ``token_ids`` per choice (vLLM),
 usage in a chunk of its own, in the last chunk or running in every chunk, ``reasoning_tokens`` in the usage
-itself (SGLang), one tool call without a list around it (TGI), errors as an ``error`` object, as a string, or
-as ``{"object": "error"}``.
+itself (SGLang), one tool call without a list around it (TGI), errors as an ``error`` object, as a string, as
+``{"object": "error"}``, or in a choice (OpenRouter).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 
 from harness.wire import Delta, Kind, Usage, WireError
 from harness.wire.alike import texts_of_alike
-from harness.wire.error_text import error_text
+from harness.wire.error_text import error_in, error_text
 from harness.wire.finish_reason import worse
 from harness.wire.reading import FAULTS, NOT_READ, Count, Reader
 
@@ -49,6 +49,7 @@ class _Choice(msgspec.Struct, gc=False):
     logprobs: _Logprobs | None = None
     token_ids: list[int] | None = None
     finish_reason: str | None = None
+    error: Any = None
 
 
 class _PromptDetails(msgspec.Struct, gc=False):
@@ -132,8 +133,9 @@ def _plain_text(chunk: _Chunk) -> str | None:
         return None
     choice = choices[0]
     text = choice.text if choice.delta is None else choice.delta.content
-    is_plain = choice.token_ids is None and choice.logprobs is None and not choice.finish_reason
-    return text if is_plain and isinstance(text, str) else None
+    if choice.token_ids is not None or choice.logprobs is not None or choice.finish_reason or choice.error:
+        return None
+    return text if isinstance(text, str) else None
 
 
 def _whole(chunk: _Chunk, data: bytes) -> Delta:
@@ -142,10 +144,14 @@ def _whole(chunk: _Chunk, data: bytes) -> Delta:
         delta.usage = _usage(chunk.usage)
     if chunk.error or chunk.object == "error":
         delta.error = error_text(data)
+    elif chunk.choices is None and chunk.usage is None:
+        delta.aside = error_in(data)
     for choice in chunk.choices or ():
         delta.has_choices = True
         if choice.finish_reason:
             delta.finish_reason = worse(delta.finish_reason, choice.finish_reason)
+        if choice.error and delta.error is None:
+            delta.error = error_text(msgspec.json.encode(choice.error))
         _take_tokens(delta, choice)
     return delta
 

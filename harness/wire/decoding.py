@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from harness.wire import WireError
 from harness.wire.answer import Answer
+from harness.wire.aside import Aside, aside_of
 from harness.wire.error_text import error_text
 from harness.wire.sse import Event, EventTooLargeError, SseParser
 
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from harness.timeline import Timeline
-    from harness.wire import Endpoint
+    from harness.wire import Delta, Endpoint
 
 MAX_REPLY_BYTES: Final = 16 * 1024 * 1024
 MAX_ERROR_BYTES: Final = 64 * 1024
@@ -43,6 +46,7 @@ class Decoder:
         self._form: str | None = None
         self._start = b""
         self._whole = bytearray()
+        self._num_to_token = 0  # events up to the last that bore a token
 
     def feed(self, timeline: Timeline, stamps_ns: Sequence[int], reads: list[bytes]) -> None:
         """Take the body bytes of some socket reads, and when each came."""
@@ -76,6 +80,8 @@ class Decoder:
             self._form, whole = _FOREIGN, self._start
         if self._form == _REPLY:
             self._take_reply(stamp_ns, whole)
+        elif self._form == _STREAM:
+            self._take_rest()
         elif self._form == _FAILURE:
             answer.error = error_text(whole)
         elif self._form == _FOREIGN:
@@ -100,25 +106,29 @@ class Decoder:
 
     def _take_plain(self, stamps_ns: list[int], events: list[bytes]) -> None:
         num_tokens = events.index(_DONE) if _DONE in events else len(events)
+        before = self._sse.num_events - len(events)
         try:
             borne = self._decode_many(events[:num_tokens])
         except WireError:
-            for stamp_ns, data in zip(stamps_ns, events, strict=True):
-                self._take_event(stamp_ns, Event(data))
+            for number, stamp_ns, data in zip(itertools.count(before + 1), stamps_ns, events, strict=False):
+                self._take_event(stamp_ns, Event(data), number)
             return
         self.answer.take_many(stamps_ns, borne)
+        if num_to_token := _num_to_token(borne):
+            self._num_to_token = before + num_to_token
         if num_tokens < len(events) and self.answer.is_open:
             self.answer.done_ns = stamps_ns[num_tokens]
 
     def _feed_read(self, stamp_ns: int, data: bytes) -> None:
+        before = self._sse.num_events
         try:
-            for event in self._sse.feed(data):
-                self._take_event(stamp_ns, event)
+            for number, event in enumerate(self._sse.feed(data), start=before + 1):
+                self._take_event(stamp_ns, event, number)
         except EventTooLargeError as error:
             if self.answer.is_open:
                 self.answer.fault = ("event_too_large", str(error))
 
-    def _take_event(self, stamp_ns: int, event: Event) -> None:
+    def _take_event(self, stamp_ns: int, event: Event, number: int) -> None:
         answer = self.answer
         if not answer.is_open:
             return
@@ -129,9 +139,23 @@ class Decoder:
             answer.error = answer.error or error_text(event.data) or "an error event without a message"
         elif event.data:
             try:
-                answer.take(stamp_ns, self._decode(event.data))
+                delta = self._decode(event.data)
+                answer.take(stamp_ns, delta)
+                self._num_to_token = self._num_to_token if delta.kind is None else number
             except WireError as error:
                 answer.fault = ("malformed_event", str(error))
+
+    def _take_rest(self) -> None:
+        """What came behind the last whole event bears nothing, but may tell why the stream broke off."""
+        answer = self.answer
+        rest = self._sse.rest()
+        if rest is not None and answer.is_open and answer.aside is None:
+            with contextlib.suppress(WireError):
+                delta = self._decode(rest.data)
+                words = delta.error or delta.aside
+                answer.aside = Aside(words, True) if words else None
+        if answer.aside is None:
+            answer.aside = aside_of(self._sse.strays(self._num_to_token))
 
     def _take_reply(self, stamp_ns: int, whole: bytes) -> None:
         self.first = whole
@@ -147,6 +171,15 @@ class Decoder:
                 self.answer.fault = ("reply_too_large", f"a reply of more than {MAX_REPLY_BYTES:,} bytes")
         else:
             self._whole += data[: max(0, MAX_ERROR_BYTES - len(self._whole))]
+
+
+def _num_to_token(borne: Sequence[Delta | str]) -> int:
+    """How many there are up to the last that bears a token; 0 if none does."""
+    for number in range(len(borne), 0, -1):
+        each = borne[number - 1]
+        if isinstance(each, str) or each.kind is not None:
+            return number
+    return 0
 
 
 def _form_of(timeline: Timeline, data: bytes) -> str | None:

@@ -9,7 +9,7 @@ import msgspec
 
 from harness.errors import EndpointError
 from harness.wire import Delta, Endpoint, Usage
-from harness.wire.error_text import error_text
+from harness.wire.error_text import error_in, error_text
 from harness.wire.reading import NOT_READ, Count, Reader
 
 if TYPE_CHECKING:
@@ -62,11 +62,13 @@ class Wire(Endpoint):
     def decode(self, data: bytes) -> Delta:
         """See ``Endpoint``."""
         reply, has_odd_usage = _reader.read(data)
+        has_vectors = _has_vectors(reply.data or [])
         return Delta(
             usage=None if reply.usage is None else Usage(prompt_tokens=reply.usage.prompt_tokens),
             error=error_text(data) if reply.error or reply.object == "error" else None,
             has_odd_usage=has_odd_usage,
-            has_choices=_has_vectors(reply.data or []),
+            aside=None if has_vectors else error_in(data),
+            has_choices=has_vectors,
         )
 
 

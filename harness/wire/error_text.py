@@ -28,6 +28,18 @@ def error_text(body: bytes) -> str:
     return _BLANKS.sub(" ", found).strip()
 
 
+def error_in(data: bytes) -> str | None:
+    """The message, where it is a JSON object that holds one as the usual error bodies do; else None."""
+    try:
+        body = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    holds_message = isinstance(body, dict) and (
+        body.get("error") or any(map(_message, map(body.get, ("message", "detail", "msg"))))
+    )
+    return error_text(data) if holds_message else None
+
+
 def one_line(text: str) -> str:
     """``text`` without line breaks and control characters, at most ``MAX_CHARS`` long."""
     text = _BLANKS.sub(" ", text).strip()

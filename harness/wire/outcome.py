@@ -11,6 +11,7 @@ from harness.wire.finish_reason import FAILURES
 if TYPE_CHECKING:
     from harness.timeline import Timeline
     from harness.wire.answer import Answer
+    from harness.wire.aside import Aside
 
 SHORT_SHARE: Final = 0.9
 """An answer with ``ignore_eos`` and less than this share of ``max_tokens`` is short."""
@@ -50,6 +51,11 @@ def find(timeline: Timeline, answer: Answer, num_exact: int | None, expected: in
         num_exact: Output tokens, None unless the count is exact.
         expected: Tokens that the answer had to have, None if it was free to stop.
     """
+    found = _found(timeline, answer, num_exact, expected)
+    return found if answer.aside is None else _with_aside(found, answer.aside, answer.streamed)
+
+
+def _found(timeline: Timeline, answer: Answer, num_exact: int | None, expected: int | None) -> Finding:
     if timeline.status is not None and timeline.status >= 300:
         return _refusal(timeline, answer)
     if answer.error is not None:
@@ -62,6 +68,16 @@ def find(timeline: Timeline, answer: Answer, num_exact: int | None, expected: in
     if timeline.end in _WIRE_FAILURES and not ended_well:
         return Finding(_WIRE_FAILURES[timeline.end], timeline.detail, timeline.message)
     return _by_content(timeline, answer) or _by_length(answer, num_exact, expected)
+
+
+def _with_aside(found: Finding, aside: Aside, streamed: bool) -> Finding:
+    """What was said beside the form counts where the answer broke off: an error then is the reason."""
+    broke_off = found.outcome in (Outcome.TRUNCATED, Outcome.RESET) or found.detail == "no_choices"
+    if broke_off and streamed and aside.is_error:
+        return Finding(Outcome.STREAM_ERROR, "", aside.text)
+    if broke_off or found.outcome in (Outcome.TIMEOUT, Outcome.BAD_RESPONSE):
+        return found._replace(message=f"{found.message}; it said: {aside.text}")
+    return found
 
 
 def _refusal(timeline: Timeline, answer: Answer) -> Finding:

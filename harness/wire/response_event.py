@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from harness.wire import Delta, Kind, Usage
-from harness.wire.error_text import error_text
+from harness.wire.error_text import error_in, error_text
 from harness.wire.reading import NOT_READ, Count, Reader
 
 _KINDS: Final = {
@@ -112,7 +112,9 @@ def _borne(event: _Event, data: bytes) -> Delta:
         return Delta(error=error_text(data))
     if event.object == "response":
         return _reply(event)
-    return Delta() if event.response is None else _state(event.type, event.response)
+    if event.response is not None:
+        return _state(event.type, event.response)
+    return Delta(aside=error_in(data) if event.type is None else None)
 
 
 def _tokens(kind: Kind, text: str, logprobs: list[msgspec.Raw] | None) -> Delta:

@@ -6,6 +6,7 @@ the blank line that ends it; one that the stream leaves unfinished is dropped.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -14,7 +15,9 @@ import numpy as np
 IntArray: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 
 MAX_EVENT_BYTES: Final = 4 * 1024 * 1024
+MAX_STRAY_BYTES: Final = 64 * 1024
 _BOM: Final = b"\xef\xbb\xbf"
+_FIELDS: Final = frozenset((b"data", b"event", b"id", b"retry", b""))  # without a name: a comment
 _PLAIN_START: Final = b"data: "
 _PLAIN_END: Final = b"\n\n"
 
@@ -43,11 +46,13 @@ class SseParser:
     Attributes:
         last_event_id: Of the last dispatched event; empty if the stream set none.
         retry_ms: The reconnection time that the server asked for, None if it did not.
+        num_events: So many have been handed out.
     """
 
     def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
         self.last_event_id = ""
         self.retry_ms: int | None = None
+        self.num_events = 0
         self._max_event_bytes = max_event_bytes
         self._at_start = True
         self._is_between = True  # no event has been begun
@@ -57,6 +62,8 @@ class SseParser:
         self._num_bytes = 0
         self._name = b""
         self._id: str | None = None
+        self._strays: deque[tuple[int, bytes]] = deque()
+        self._num_stray_bytes = 0
 
     def feed(self, data: bytes) -> list[Event]:
         """The events that ``data`` completes.
@@ -84,8 +91,25 @@ class SseParser:
         if data.count(b"\n") != len(_PLAIN_END) * len(events):
             return None
         self._at_start = False
+        self.num_events += len(events)
         sizes = np.fromiter(map(len, events), np.int64, len(events)) + len(_PLAIN_START + _PLAIN_END)
         return events, sizes.cumsum() - 1
+
+    def strays(self, num_events: int) -> list[bytes]:
+        """Lines that are no field of the standard's, of those that came after so many events.
+
+        Of many lines the last are kept.
+        """
+        return [line for number, line in self._strays if number >= num_events]
+
+    def rest(self) -> Event | None:
+        """The event that the stream left unfinished, of which the standard knows nothing.
+
+        The parser can't be used any more.
+        """
+        line = bytes(self._line)
+        self._line.clear()
+        return (self._end_line(line) if line else None) or self._dispatch()
 
     def _feed_lines(self, data: bytes) -> list[Event]:
         data = self._without_start(data)
@@ -124,7 +148,10 @@ class SseParser:
         if not line:
             return self._dispatch()
         field, _, value = line.partition(b":")
-        self._take_field(field, value.removeprefix(b" "))
+        if field in _FIELDS:
+            self._take_field(field, value.removeprefix(b" "))
+        else:
+            self._keep_stray(line[:MAX_STRAY_BYTES])
         return None
 
     def _take_field(self, field: bytes, value: bytes) -> None:
@@ -140,12 +167,19 @@ class SseParser:
         elif field == b"retry" and value.isdigit() and value.isascii():
             self.retry_ms = int(value[:18])
 
+    def _keep_stray(self, line: bytes) -> None:
+        self._strays.append((self.num_events, line))
+        self._num_stray_bytes += len(line)
+        while self._num_stray_bytes > MAX_STRAY_BYTES:
+            self._num_stray_bytes -= len(self._strays.popleft()[1])
+
     def _dispatch(self) -> Event | None:
         data, name = self._data, self._name
         self._data, self._name, self._num_bytes = [], b"", 0
         self.last_event_id = self._id or ""
         if not data:
             return None
+        self.num_events += 1
         return Event(b"\n".join(data), name.decode(errors="replace") or "message", self._id)
 
     def _check_size(self) -> None:

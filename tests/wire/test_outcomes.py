@@ -36,6 +36,35 @@ def test_error_events_of_other_shapes(record_of: RecordOf, wire: bytes) -> None:
     assert "overloaded" in record.message
 
 
+@pytest.mark.parametrize(
+    ("end", "outcome", "message"),
+    [
+        (End.RESET, Outcome.STREAM_ERROR, "boom"),
+        (End.TIMEOUT, Outcome.TIMEOUT, "no further byte; it said: boom"),
+        (End.CUT, Outcome.CUT, "no further byte"),
+    ],
+)
+def test_an_error_beside_the_form_before_the_end(
+    record_of: RecordOf, end: End, outcome: Outcome, message: str
+) -> None:
+    wire = b'{"error": {"message": "boom"}}\n\n'
+    record = record_of([(1, text("x")), (2, wire)], end=end, message="no further byte")
+    assert (record.outcome, record.message) == (outcome, message)
+
+
+def test_a_reply_that_holds_nothing_but_words(record_of: RecordOf) -> None:
+    record = record_of([(1, b'{"detail": "Not Found"}')], content_type=JSON)
+    assert (record.outcome, record.detail) == (Outcome.BAD_RESPONSE, "no_choices")
+    assert record.message == "a reply without an answer in it; it said: Not Found"
+
+
+def test_strange_lines_without_end_take_no_memory(record_of: RecordOf) -> None:
+    """The last of them are kept."""
+    lines = b"x" * 70_000 + b"\n" + b"strange: %s\n" % (b"y" * 50_000)
+    record = record_of([(1, text("x")), (2, lines * 20 + b'{"detail": "boom"}\n')])
+    assert (record.outcome, record.message) == (Outcome.STREAM_ERROR, "boom")
+
+
 @pytest.mark.parametrize("end", [End.COMPLETE, End.CLOSED])
 def test_A4_03_polite_close_in_the_middle_is_truncated(record_of: RecordOf, end: End) -> None:
     record = record_of([(i, text("x")) for i in range(8)], end=end)
