@@ -73,7 +73,7 @@ class Exchange(Timeline):
             self.recorded = asyncio.get_running_loop().create_future()
         self._told = told
         is_kept = keep_text or told is not None or self.recorded is not None or client.counter is not None
-        self._decoder = Decoder(client.endpoint, is_kept)
+        self._decoder = Decoder(client.endpoint.asked_for(prepared.arrival.sampling), is_kept)
         self.end_marks = client.endpoint.end_marks
 
     @property

@@ -10,7 +10,7 @@ import abc
 import enum
 import importlib
 import pkgutil
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
@@ -118,6 +118,10 @@ class Endpoint(abc.ABC):
         Raises:
             EndpointError: The endpoint can't carry such a prompt.
         """
+
+    def asked_for(self, sampling: dict[str, Any]) -> Endpoint:  # noqa: ARG002 (for endpoints that mind)
+        """The endpoint as it reads answers to requests with these fields."""
+        return self
 
     @abc.abstractmethod
     def decode(self, data: bytes) -> Delta:

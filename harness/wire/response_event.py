@@ -27,6 +27,7 @@ _KINDS: Final = {
     "response.code_interpreter_call_code.delta": Kind.TOOL,
 }
 _LAST: Final = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
+_WORST_FIRST: Final = ("failed", "cancelled", "incomplete")
 _FINISH_REASONS: Final = {"max_output_tokens": "length", None: "incomplete"}
 
 
@@ -138,10 +139,13 @@ def _state(event_type: str | None, response: _Response) -> Delta:
     return delta
 
 
-def _end(delta: Delta, response: _Response, status: str) -> None:
-    if status == "failed":
-        said = error_text(msgspec.json.encode(response.error)) if response.error else ""
-        delta.error = said or "the response failed, without a message"
+def _end(delta: Delta, response: _Response, said: str) -> None:
+    """How it ended: by the event's name and by the response's own status, whichever is worse."""
+    status = next((each for each in _WORST_FIRST if each in (said, response.status)), said)
+    if response.error:
+        delta.error = error_text(msgspec.json.encode(response.error))
+    elif status == "failed":
+        delta.error = "the response failed, without a message"
     elif status == "incomplete":
         reason = response.incomplete_details.reason if response.incomplete_details else None
         delta.finish_reason = _FINISH_REASONS.get(reason, reason)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import struct
 
 import pytest
 
@@ -169,6 +171,58 @@ def test_a_200_that_is_no_answer(record_of: RecordOf, content_type: str, body: b
     record = record_of([(1, body)] if body else [], content_type=content_type)
     assert (record.outcome, record.detail) == (Outcome.BAD_RESPONSE, detail)
     assert record.message
+
+
+def embedded(embedding: str) -> bytes:
+    return f'{{"object": "list", "data": [{{"index": 0, "embedding": {embedding}}}]}}'.encode()
+
+
+def packed(*numbers: float, code: str = "f") -> str:
+    return json.dumps(base64.b64encode(struct.pack(f"<{len(numbers)}{code}", *numbers)).decode())
+
+
+@pytest.mark.parametrize(
+    ("embedding", "message"),
+    [
+        ('["x"]', "Expected `float`, got `str` - at `$[0]`"),
+        ("[0.1, null]", "got `null` - at `$[1]`"),
+        ("[true]", "got `bool`"),
+        ("[0.1, NaN]", "got `bool`"),
+        ("[1e999]", "out of range"),
+        ("[[0.1], [null]]", "at `$[1][0]`"),
+        ("[[0.1], 2]", "got `int`"),
+        ('{"0": 1}', "got `object`"),
+        ("0.5", "got `float`"),
+        ('"no base64!"', "base64"),
+        (packed(1, 2, 3, code="e"), "6 bytes, which are no numbers of 4"),
+        (packed(1.0, float("nan")), "isn't finite"),
+        ("[]", "without an answer"),
+        ("[[]]", "without an answer"),
+        ("null", "without an answer"),
+        ('""', "without an answer"),
+    ],
+)
+def test_an_embedding_that_is_none(record_of: RecordOf, embedding: str, message: str) -> None:
+    record = record_of([(1, embedded(embedding))], content_type=JSON, endpoint="embeddings")
+    assert record.outcome is Outcome.BAD_RESPONSE
+    assert message in record.message
+
+
+@pytest.mark.parametrize(
+    ("embedding", "sampling"),
+    [
+        ("[0.1, -2, 3e-7]", {}),
+        ("[ [0.1, 2], [3, 4]]", {}),
+        (packed(0.5, -1.0), {"encoding_format": "base64"}),
+        (packed(1, 2, 3, code="e"), {"encoding_format": "base64", "embed_dtype": "float16"}),
+        (packed(-1, 127, -1, 127, 5, code="b"), {"encoding_format": "base64", "output_dtype": "int8"}),
+    ],
+)
+def test_an_embedding(record_of: RecordOf, embedding: str, sampling: dict[str, str]) -> None:
+    """Numbers, several lists of them, or in base64: 32-bit floats unless others were asked for."""
+    reads = [(1, embedded(embedding))]
+    record = record_of(reads, content_type=JSON, endpoint="embeddings", sampling=sampling)
+    assert record.outcome is Outcome.OK, record.message
 
 
 @pytest.mark.parametrize("content_type", ["", "text/plain", "application/octet-stream"])
