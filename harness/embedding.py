@@ -44,8 +44,8 @@ class Embedding:
         load: What stands in the manifest then for ``load`` and ``prompts``, by these two keys.
     """
 
-    on_begin: Callable[[Underway], None]
-    on_record: Callable[[Record], None]
+    on_begin: Callable[[Underway], None] = lambda _: None
+    on_record: Callable[[Record], None] = lambda _: None
     notes: tuple[str, ...] = ()
     requests: Requests | None = None
     load: dict[str, Any] = dataclasses.field(default_factory=dict)

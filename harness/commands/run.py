@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from harness.commands._display import display, end
-from harness.commands._options import take_address, take_scenario, target_options, usage_errors
+from harness.commands._options import fail, take_address, take_scenario, target_options, usage_errors
 
 if TYPE_CHECKING:
     from harness.address import Address
@@ -49,6 +50,12 @@ if TYPE_CHECKING:
     is_flag=True,
     help="End as soon as every objective is decided; load.duration and load.requests are the most.",
 )
+@click.option(
+    "--engine",
+    type=click.Choice(("tokenpace", "locust")),
+    default="tokenpace",
+    help="Who sends: this process and its workers, or a headless Locust.",
+)
 @click.option("--no-telemetry", is_flag=True, help="Don't read the server's own metrics meanwhile.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 @usage_errors
@@ -61,10 +68,35 @@ def command(scenario: str, **options: Any) -> None:  # noqa: ANN401 (click's)
     if options.pop("until_decided"):
         options["overrides"] += ("load.stop.decided=true",)
     loaded = take_scenario(scenario, options, "load.rate=5")
+    if options.pop("engine") == "locust":
+        _end_by_locust(loaded, address, **options)
     done = _run(loaded, address, **options)
     if not options["quiet"]:
         display(done)
     end(done)
+
+
+def _end_by_locust(
+    scenario: Scenario,
+    address: Address,
+    *,
+    workers: str,
+    baseline_name: str | None,
+    no_telemetry: bool,
+    **options: Any,  # noqa: ANN401 (click's)
+) -> NoReturn:
+    from harness.locust_process import run_by_locust
+
+    if workers != "1":
+        fail("--engine locust sends from one process; leave --workers out, or the engine")
+    code = run_by_locust(scenario, address, baseline=baseline_name, telemetry=not no_telemetry, **options)
+    if code < 0:
+        click.echo(
+            f"tokenpace: Locust was killed by signal {-code}; 'tokenpace report FOLDER' shows what was "
+            "measured until then",
+            err=True,
+        )
+    sys.exit(code if code >= 0 else 128 - code)
 
 
 def _run(

@@ -153,4 +153,5 @@ class Requests:
 
 
 async def _send(load: Load, prepared: Prepared, asked: Asked) -> None:
-    await load.send(prepared, asked.due_ns, asked.told)
+    due_ns = max(asked.due_ns, load.start_ns)  # what was asked for before the load began is due at once
+    await load.send(prepared, due_ns, asked.told)
