@@ -91,7 +91,7 @@ def block_linear_twin(x: Tensor, packed: PackedBlocks, bias: Tensor | None) -> T
 
 def quantize_rows(x: Tensor) -> Tensor:
     """``x [T, in]`` with each block of 32 rounded to multiples of its largest magnitude / 127."""
-    blocks = x.view(x.shape[0], -1, BLOCK)
+    blocks = x.view(x.shape[0], x.shape[1] // BLOCK, BLOCK)
     largest = blocks.abs().amax(dim=-1, keepdim=True)
     inverse = torch.where(largest > 0, 127 / largest, 0)
     return ((blocks * inverse).round() * (largest / 127)).view(x.shape)

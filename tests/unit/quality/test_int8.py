@@ -55,6 +55,12 @@ def test_the_kernel_computes_what_torch_does() -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_no_rows_give_none(dtype: torch.dtype) -> None:
+    """A step that computes pieces of prompts alone has no row to choose from."""
+    assert _layer(_weight(), dtype)(torch.empty(0, 96, dtype=dtype)).shape == (0, 48)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_C9_01_zero_rows_groups_and_activations_give_zeros(dtype: torch.dtype) -> None:
     """No NaN and no warning, and other rows as they were."""
     weight = _weight()
