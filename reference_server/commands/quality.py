@@ -38,7 +38,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--cpu-threads", type=click.IntRange(1), help="That compute; left out, all cores but one.")
 @click.option("--device", default="cpu", show_default=True, help="As of serve.")
 @click.option("--json", "json_file", type=_FILE, metavar="FILE", help="Write the figures there too.")
-@click.option("--base-url", hidden=True)
+@click.option("--base-url", metavar="URL", help="Of any server: tokenpace quality --base-url URL --help.")
 def quality(model: str, text: Path | None, json_file: Path | None, **options: Any) -> None:  # noqa: ANN401  # click's
     """Show MODEL, computed in two ways, the same text, and compare what they expect of each next token.
 
@@ -61,7 +61,8 @@ def quality(model: str, text: Path | None, json_file: Path | None, **options: An
 def _refuse_servers(base_url: str | None) -> None:
     if base_url is not None:
         raise click.UsageError(
-            "--base-url: quality over HTTP is not built yet; leave it out to measure a model in process"
+            "--base-url: a server is measured over HTTP by tokenpace quality --base-url URL; leave it out to "
+            "measure a model in process"
         )
 
 

@@ -113,7 +113,7 @@ def test_the_command_shows_and_writes_the_figures(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["--base-url", "http://127.0.0.1:1"], "over HTTP is not built"),
+        (["--base-url", "http://127.0.0.1:1"], "over HTTP by tokenpace quality"),
         (["--quantization", "int9"], "int9"),
         (["--text", "/no/such/text"], "/no/such/text"),
         (["--window", "1000000"], "max_model_len"),

@@ -1,0 +1,53 @@
+"""Quality over HTTP of the bundled server is what it is in process."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.quality.figures import quality_beside
+from harness.quality.scoring import Shown, score
+from harness.target import Target
+from reference_server.engine.config import EngineConfig
+from reference_server.engine.engine import load_engine
+from reference_server.quality.forced_model import ForcedModel
+from reference_server.quality.measurement import measure
+from reference_server.quality.text import windows
+from reference_server.text.load import load_tokenizer
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+CONFIG = EngineConfig(
+    model="tiny-random", dtype="float32", device="cpu", cpu_threads=1, max_num_batched_tokens=64
+)
+TEXT = "Quality stands beside speed, so that faster never hides worse: h\u20acn. " * 3
+
+
+@pytest.fixture(scope="module")
+def echo() -> SimpleNamespace:
+    """In place of the echo engine: a model."""
+    return SimpleNamespace(EchoEngine=lambda **given: load_engine(msgspec.structs.replace(CONFIG, **given)))
+
+
+async def test_perplexity_is_the_same_and_divergence_at_most(start_api: Any) -> None:
+    texts = windows(load_tokenizer("tiny-random").encode(TEXT), 90)
+    int8 = msgspec.structs.replace(CONFIG, quantization="int8")
+    true = measure(ForcedModel(CONFIG), ForcedModel(int8), texts)
+    shown = Shown(TEXT, window=90, num_top=20, num_greedy=8)
+    scores = []
+    for given in ({}, {"quantization": "int8"}):
+        api = await start_api(engine=given)
+        scores.append(await score(Target.parse(api.base_url), "echo", shown))
+    found = quality_beside(*scores)
+    assert found.num_tokens == true.num_tokens
+    assert found.perplexity == pytest.approx(true.perplexity, rel=1e-5)
+    assert found.reference_perplexity == pytest.approx(true.reference_perplexity, rel=1e-5)
+    assert found.ratio_error == pytest.approx(true.ratio_error, rel=1e-2)
+    assert found.top1_agreement == pytest.approx(true.top1_agreement)
+    assert found.kl_mean is not None
+    assert 0 <= found.kl_mean <= true.kl_mean + 1e-6
+    assert (scores[0].way, scores[0].by_id) == ("echo", True)
+    assert [len(text) for text in scores[0].greedy] == [8] * len(texts)
