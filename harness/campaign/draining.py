@@ -7,9 +7,8 @@ import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from harness.telemetry.exposition import parse
-from harness.telemetry.log import Absent
 from harness.telemetry.page import PageClient, PageError
-from harness.telemetry.scraper import find
+from harness.telemetry.scraper import Missing, find
 
 if TYPE_CHECKING:
     from harness.target import Target
@@ -42,7 +41,7 @@ def _drained(target: Target, patience_s: float) -> Drained:
     begun_s = time.monotonic()
     with PageClient(target) as client:
         found = find(client)
-        if isinstance(found, Absent) or found.first.figures.running is None:
+        if isinstance(found, Missing) or found.first.figures.running is None:
             return Drained("our own requests were over; the server doesn't say what it has in flight", None)
         figures = found.first.figures
         while True:

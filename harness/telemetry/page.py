@@ -30,11 +30,13 @@ class PageError(HarnessError):
 
     Attributes:
         unreachable: True where nothing answers, so that there is no use in asking for another page.
+        may_pass: True where it may be had later: nothing answers, or the server says that it can't just now.
     """
 
-    def __init__(self, message: str, *, unreachable: bool = False) -> None:
+    def __init__(self, message: str, *, unreachable: bool = False, may_pass: bool = False) -> None:
         super().__init__(message)
         self.unreachable = unreachable
+        self.may_pass = may_pass or unreachable
 
 
 class PageClient:
@@ -76,7 +78,8 @@ class PageClient:
         try:
             return self._follow(f"{self._origin}{path}{query}")
         except PageError as error:
-            raise PageError(f"{self.url(path)} {error}", unreachable=error.unreachable) from error
+            message = f"{self.url(path)} {error}"
+            raise PageError(message, unreachable=error.unreachable, may_pass=error.may_pass) from error
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             raise PageError(f"{self.url(path)} {self._words(error)}", unreachable=True) from error
 
@@ -116,7 +119,8 @@ def _headers(target: Target) -> dict[bytes, bytes]:
 
 def _text(response: httpx.Response, deadline_s: float) -> str:
     if response.status_code != httpx.codes.OK:
-        raise PageError(f"answers {response.status_code}")
+        may_pass = response.is_server_error or response.status_code == httpx.codes.TOO_MANY_REQUESTS
+        raise PageError(f"answers {response.status_code}", may_pass=may_pass)
     if response.headers.get("content-encoding", "identity") != "identity":
         raise PageError("answers compressed, which was not asked for")
     body = bytearray()

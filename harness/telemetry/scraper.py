@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import random
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -24,12 +25,27 @@ INTERVAL_S: Final = 1.0
 SETTLE_S: Final = 0.2
 """The last tokens are counted by the server a little after they were sent."""
 _PATIENCE_S: Final = 10.0
+_MAX_MORE_ASKS: Final = 7
+"""A page without known metrics is asked for again after 1, 2, 4 ... intervals: two minutes in all."""
 
 
 class _Found(NamedTuple):
     path: str
     dialect: Dialect
     first: Reading
+
+
+class Missing(NamedTuple):
+    """No page speaks a known dialect.
+
+    Attributes:
+        message: Why, secrets masked.
+        may_come: True where a page was read, or may be read later: servers show some metrics only once they
+            have served a request.
+    """
+
+    message: str
+    may_come: bool
 
 
 class Scraper:
@@ -82,9 +98,9 @@ class Scraper:
             self._ready.set()
 
     def _watch(self, client: PageClient, log: TelemetryLog) -> None:
-        found = find(client)
-        if isinstance(found, Absent):
-            log.write(found)
+        found = self._find(client)
+        if isinstance(found, Missing):
+            log.write(Absent(message=found.message))
             return
         log.write(Source(url=client.url(found.path), dialect=found.dialect.name))
         log.add(found.first)
@@ -94,24 +110,44 @@ class Scraper:
         time.sleep(SETTLE_S)
         log.add(_read(client, found.path, found.dialect, found.dialect.all_wanted))
 
+    def _find(self, client: PageClient) -> _Found | Missing:
+        """The page, asked for again for a while where it may still come; the load doesn't wait for that."""
+        found = find(client)
+        for doubling in range(_MAX_MORE_ASKS):
+            if isinstance(found, _Found) or not found.may_come:
+                break
+            self._ready.set()
+            if self._stop.wait(self._interval_s * 2**doubling * self._chance.uniform(0.75, 1.25)):
+                break
+            found = find(client)
+        return found
 
-def find(client: PageClient) -> _Found | Absent:
+
+def find(client: PageClient) -> _Found | Missing:
     """The first page that speaks a known dialect, or why there is none."""
-    reasons = []
+    reasons, may_come = [], False
     for path in (path for page in _pages() for path in client.paths(page)):
         asked_ns = time.monotonic_ns()
         try:
-            page = parse(client.get(path))
+            page = parse(client.get(path), _every_wanted())
         except PageError as error:
             reasons.append(str(error))
+            may_come = may_come or error.may_pass
             if error.unreachable:
                 break
             continue
         if dialect := dialect_of(page):
             return _Found(path, dialect, Reading(at_ns=_middle(asked_ns), figures=dialect.figures(page)))
         known = ", ".join(each.name for each in every_dialect())
+        may_come = True
         reasons.append(f"{client.url(path)} has none of the metrics of {known}")
-    return Absent(message=reasons[0])
+    return Missing(reasons[0], may_come)
+
+
+@functools.cache
+def _every_wanted() -> frozenset[str]:
+    """What any dialect reads of a page."""
+    return frozenset().union(*(dialect.all_wanted for dialect in every_dialect()))
 
 
 def _pages() -> tuple[str, ...]:

@@ -51,6 +51,11 @@ class ServerSamples:
             return self.absence
         if not any(getattr(each.figures, figure.field) is not None for each in self.readings):
             return f"{self.source.url} ({self.source.dialect}) doesn't say it"
+        if figure.grows and (late_ns := self._late_ns(figure.field)) > 0:
+            late_s = late_ns / 1e9
+            return (
+                f"the server said it first {late_s:.3g} s into the measured window, and not what was before"
+            )
         return "the server was not looked at inside the measured window: run longer"
 
     def _values(self, field: str) -> Iterator[tuple[int, float]]:
@@ -61,9 +66,17 @@ class ServerSamples:
 
     def _growths(self, field: str) -> Iterator[tuple[int, float]]:
         start_ns, end_ns = self.window_ns
-        for (before_ns, before), (at_ns, value) in pairwise(self._known(field)):
-            if at_ns > start_ns and before_ns < end_ns:
-                yield at_ns, increase((before, value))
+        found = [
+            (at_ns, increase((before, value)))
+            for (before_ns, before), (at_ns, value) in pairwise(self._known(field))
+            if at_ns > start_ns and before_ns < end_ns
+        ]
+        if self._late_ns(field) <= 0 or any(grown for _, grown in found):  # else nobody saw its beginning
+            yield from found
+
+    def _late_ns(self, field: str) -> int:
+        """How long after the start of the window a figure was seen first; 0 or less where it was in time."""
+        return next((at_ns - self.window_ns[0] for at_ns, _ in self._known(field)), 0)
 
     def _known(self, field: str) -> Iterator[tuple[int, float]]:
         for reading in self.readings:

@@ -72,6 +72,9 @@ def _disagreement(check: CrossCheck) -> str:
 
 
 def _gaps(both: BothSides, *, whole: bool) -> Iterator[str]:
+    if both.readings[0].at_ns > 0:
+        late_s = both.readings[0].at_ns / 1e9
+        yield f"the server's metrics came {late_s:.3g} s into the run; what was before is not in them"
     if not whole:
         yield "the server was not seen both before and after the run, so totals are not compared"
     if len(looks_in_run(both)) < MIN_LOOKS:

@@ -191,6 +191,13 @@ def test_preemptions_are_growths_that_reach_into_the_window(make_record: MakeRec
     assert restarted.observed == 2
 
 
+def test_a_counter_first_seen_inside_the_window_passes_nothing(make_record: MakeRecord) -> None:
+    """What it counted before is not known."""
+    judged = _judged(make_record, "server_preemptions", "max <= 0", _lines("preemptions", [None, 3, 3]))
+    assert (judged.verdict, judged.observed) == (Verdict.INVALID, None)
+    assert "first 1.5 s into the measured window" in judged.message
+
+
 @pytest.mark.parametrize(
     ("lines", "said"),
     [

@@ -11,6 +11,7 @@ from support.replay_server import Ending, Replay, ReplayServer, whole
 
 from harness.target import Target
 from harness.telemetry import page as pages
+from harness.telemetry import scraper
 from harness.telemetry.figures import Figures
 from harness.telemetry.log import Absent, Fault, Line, Reading, Source, Unreadable, read_telemetry
 from harness.telemetry.scraper import Scraper
@@ -29,8 +30,8 @@ def running(count: int) -> Replay:
 async def scraped(server: ReplayServer, path: Path, seconds: float = 0.25) -> tuple[Line, ...]:
     """What a run of that length leaves."""
     begun_ns = 0
-    scraper = Scraper(Target.parse(server.url), path, lambda: begun_ns, interval_s=0.05)
-    async with scraper.watching():
+    watcher = Scraper(Target.parse(server.url), path, lambda: begun_ns, interval_s=0.05)
+    async with watcher.watching():
         begun_ns = time.monotonic_ns()
         await asyncio.sleep(seconds)
     return read_telemetry(path)
@@ -63,6 +64,35 @@ async def test_a_page_of_something_else(replay_server: ReplayServer, tmp_path: P
     (line,) = await scraped(replay_server, tmp_path / "t.jsonl")
     assert isinstance(line, Absent)
     assert "has none of the metrics of llamacpp, sglang, tgi, trtllm, vllm" in line.message
+
+
+@pytest.mark.parametrize(
+    "first",
+    [whole(b""), whole(b"vllm:num_requests_running NaN\n"), whole(b"<p>starting"), whole(b"", "503 Wait")],
+    ids=["empty", "nan", "html", "503"],
+)
+async def test_a_page_that_comes_later_is_read(
+    replay_server: ReplayServer, tmp_path: Path, first: Replay
+) -> None:
+    """The two pages that may hold metrics are asked twice in vain; the load doesn't wait."""
+    replay_server.play(*[first] * 4, running(1))
+    begun_s = time.monotonic()
+    source, *readings = await scraped(replay_server, tmp_path / "t.jsonl", seconds=0.4)
+    assert isinstance(source, Source)
+    assert [line.at_ns > 0 for line in readings if isinstance(line, Reading)] == [True] * len(readings)
+    assert len(readings) > 2
+    assert time.monotonic() - begun_s < 5
+
+
+async def test_a_page_that_never_comes_is_asked_for_a_few_times(
+    replay_server: ReplayServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scraper, "_MAX_MORE_ASKS", 3)
+    replay_server.play(whole(b"up 1\n"))
+    (line,) = await scraped(replay_server, tmp_path / "t.jsonl", seconds=0.8)
+    assert isinstance(line, Absent)
+    assert "has none of the metrics" in line.message
+    assert len(replay_server.received) == 2 * (1 + 3)
 
 
 async def test_a_page_elsewhere_is_found(replay_server: ReplayServer, tmp_path: Path) -> None:
