@@ -65,7 +65,12 @@ def rate_bounds(
 
 
 def _events(counts: IntArray) -> tuple[float, float]:
-    """How many events scatter as much as the counts, 0 if nothing was counted; and its degrees of freedom."""
+    """How many events scatter as much as the counts, 0 if nothing was counted; and its degrees of freedom.
+
+    The wait for the first answer is no scatter: counts begin where anything came, if enough are left.
+    """
+    begun = np.trim_zeros(counts, "f")
+    counts = begun if begun.size >= MIN_BATCHES else counts
     per_batch = -(-counts.size // _MAX_BATCHES)
     num = counts.size // per_batch
     sums = counts[: num * per_batch].reshape(num, per_batch).sum(axis=1).astype(np.float64)

@@ -7,6 +7,9 @@ rule, the number beyond the limit by request in order of due time, and not from 
 
 * Neighbours: 1 + 2 x the sum of the autocorrelations, summed in pairs while these are positive and no larger
   than the pair before (Geyer 1992, initial monotone positive sequence).
+* Requests that go round between servers: neighbours are unlike there, and the sum is of every s-th lag, less
+  what each of the s differs by. Unlike neighbours are no reason to believe more: of a high percentile they
+  make up for nothing.
 * Tokens of one answer: the variance between answers, over that of single tokens (Kish 1965).
 * Where few samples or none are beyond the limit they can't tell how they come together. So the ranks of the
   values are asked too. Misses in queues come in longer bursts than their ranks show, by half, so that much
@@ -38,6 +41,7 @@ MIN_WORTH: Final = 15
 MIN_WORTH_AGAINST: Final = 3
 """Worth fewer than that they refute none. Misses come in bursts, so a burst by chance looks dependent."""
 _ONE_SIDED_5_PERCENT: Final = 1.645
+_ONE_SIDED_1_PERCENT: Final = 2.326
 _BEYOND_DOUBT: Final = 3.0
 _STANDARD_ERRORS: Final = 2.0
 _BURSTS_BEYOND_RANKS: Final = 1.5
@@ -47,6 +51,7 @@ _ENOUGH_TO_SHOW: Final = 60
 """The dependence of fewer, in a queue at half load, mostly doesn't show: what is seen of it counts."""
 _ENOUGH_TO_SEE: Final = 30
 """Of fewer it is hardly seen: a standard error more is taken for there."""
+_MAX_STRIDE: Final = 8
 _ROUNDING: Final = 1e-20
 
 
@@ -248,10 +253,10 @@ def _between(residuals: FloatArray, independent: float) -> Kinship:
 def _serial(series: FloatArray) -> Succession:
     """The part that comes from the order."""
     num = series.size
-    correlations = autocorrelations(series) if num >= _MIN_REQUESTS else None
+    correlations = _among_alike(series)
     if correlations is None:
         return Succession(math.inf)
-    pairs = correlations[: num // 2 * 2].reshape(-1, 2).sum(axis=1)
+    pairs = correlations[: correlations.size // 2 * 2].reshape(-1, 2).sum(axis=1)
     shows = max(correlations[1] * math.sqrt(num), pairs[1] * math.sqrt(num / 2))
     if shows < _ONE_SIDED_5_PERCENT:
         return Succession(num, float(correlations[1]))
@@ -266,6 +271,34 @@ def _serial(series: FloatArray) -> Succession:
         sure_length=sure,
         is_certain=bool(shows > _BEYOND_DOUBT),
     )
+
+
+def _among_alike(series: FloatArray) -> FloatArray | None:
+    """Autocorrelations at lag 0, s, 2 s, ...; s is 1 but for what goes round. None as for these.
+
+    Requests that go round between s servers alternate: neighbours are unlike, and so hide that each is like
+    the next of the same server. What a server always differs by is known, and left out.
+    """
+    correlations = autocorrelations(series) if series.size >= _MIN_REQUESTS else None
+    if correlations is None or (stride := _stride(correlations)) == 1:
+        return correlations
+    turns = np.arange(series.size) % stride
+    means = np.bincount(turns, series) / np.bincount(turns)
+    correlations = autocorrelations(series - means[turns])
+    return None if correlations is None else correlations[::stride]
+
+
+def _stride(correlations: FloatArray) -> int:
+    """The first lag at which samples are alike, if neighbours are unlike or alike less than those are.
+
+    1 where chance could have made that.
+    """
+    num = correlations.size
+    errors = correlations[1 : min(_MAX_STRIDE, num // 4) + 1] * math.sqrt(num)
+    if not errors.size or errors[0] >= _ONE_SIDED_5_PERCENT:
+        return 1
+    alike = errors > (0 if errors[0] < -_ONE_SIDED_5_PERCENT else _ONE_SIDED_1_PERCENT)
+    return _before(alike) + 1 if alike.any() else 1
 
 
 def _before(marks: np.ndarray[Any, np.dtype[np.bool_]]) -> int:

@@ -99,6 +99,26 @@ def test_tokens_of_one_answer_are_alike() -> None:
     assert type(dependence.effect) is float  # it goes into JSON
 
 
+def _in_turns(n: int, num_servers: int, spells: int) -> FloatArray:
+    """Requests that go round between servers, of which the first is slow in every other spell."""
+    times = np.random.default_rng(13).normal(100, 5, n)
+    times[::num_servers][np.arange(-(-n // num_servers)) // spells % 2 == 1] += 100
+    return times
+
+
+@pytest.mark.parametrize("num_servers", [2, 3, 4])
+def test_unlike_neighbours_do_not_hide_that_every_other_one_is_alike(num_servers: int) -> None:
+    """Each server's requests, and so all, are worth fewer than they are: by about the length of spells."""
+    values = _in_turns(240, num_servers, 10)
+    assert of_share(_samples(values, 150), float(values.var())).effect > 5
+
+
+def test_what_a_server_always_differs_by_is_no_dependence() -> None:
+    """One of two that is twice as slow for good."""
+    values = _in_turns(240, 2, 240) + np.where(np.arange(240) % 2, 100, 0)
+    assert of_share(_samples(values, 150), float(values.var())).effect < 1.3
+
+
 def test_the_message_and_the_result_say_what_samples_are_worth(take: Take, make_record: MakeRecord) -> None:
     rules, snapshot = take({"ttft": ["p95 < 500ms"]}, [100] * 400)
     assert judge(rules, snapshot).rules[0].n_eff == 400
