@@ -82,7 +82,7 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Entry point: 0 pass, 1 fail, 2 usage error, 3 inconclusive, 4 invalid, 130/143 interrupted.
+    """Entry point: 0 pass, 1 fail, 2 usage error, 3 inconclusive, 4 invalid, 129/130/143 interrupted.
 
     A fault of tokenpace itself ends with 70, so that nobody takes it for a missed objective.
     """

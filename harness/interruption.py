@@ -1,4 +1,8 @@
-"""SIGINT and SIGTERM: the first one ends the run in order, the second one at once."""
+"""SIGINT, SIGTERM and SIGHUP: the first one ends the run in order, the second one at once.
+
+A terminal that is closed says SIGHUP more than once (the shell does, and then the kernel), so that one never
+ends a run at once; where it is ignored, as under nohup, it ends none.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,12 @@ import os
 import signal
 from typing import TYPE_CHECKING, Final
 
+from harness.closed_terminal import Terminals
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interruption:
@@ -19,12 +25,13 @@ class Interruption:
 
     Attributes:
         stop: Set once a signal came.
-        signal_name: ``SIGINT`` or ``SIGTERM``, None as long as none came.
+        signal_name: ``SIGINT``, ``SIGTERM`` or ``SIGHUP``, None as long as none came.
     """
 
     def __init__(self) -> None:
         self.stop = asyncio.Event()
         self.signal_name: str | None = None
+        self._terminals = Terminals()
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
@@ -32,6 +39,8 @@ class Interruption:
         loop = asyncio.get_running_loop()
         taken = []
         for number in _SIGNALS:
+            if number is signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+                continue
             with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
                 loop.add_signal_handler(number, self._on_signal, number)
                 taken.append(number)
@@ -40,6 +49,9 @@ class Interruption:
         finally:
             for number in taken:
                 loop.remove_signal_handler(number)
+            if self.signal_name == signal.SIGHUP.name and taken:
+                signal.signal(signal.SIGHUP, signal.SIG_IGN)  # what was measured is still to be written
+                self._terminals.leave_closed()
 
     def tell(self, name: str) -> None:
         """End the run in order, in the name of a signal that somebody else took."""
@@ -48,7 +60,10 @@ class Interruption:
             self.stop.set()
 
     def _on_signal(self, number: signal.Signals) -> None:
-        if self.signal_name is not None:
+        if self.signal_name is None:
+            self.signal_name = number.name
+        elif number is not signal.SIGHUP:
             os._exit(128 + number)
-        self.signal_name = number.name
+        if number is signal.SIGHUP:
+            self._terminals.leave_closed()
         self.stop.set()

@@ -9,7 +9,7 @@ class Interrupted(NamedTuple):
     """Instead of a run: the campaign was told to end.
 
     Attributes:
-        signal_name: ``SIGINT`` or ``SIGTERM``.
+        signal_name: ``SIGINT``, ``SIGTERM`` or ``SIGHUP``.
     """
 
     signal_name: str

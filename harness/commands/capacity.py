@@ -51,7 +51,7 @@ def command(scenario: str, **options: Any) -> None:  # noqa: ANN401 (click's)
     The load is doubled or halved, then narrowed down; each probe is a run of the scenario with a result
     folder of its own. A probe that decides nothing is repeated longer and never counted for either side.
     The answer has an interval, at the scenario's confidence. Exit code: 0 found, 1 no load in the range
-    will do, 2 usage error, 3 budget spent before, 4 the client was the limit, 130/143 interrupted.
+    will do, 2 usage error, 3 budget spent before, 4 the client was the limit, 129/130/143 interrupted.
     """
     from harness import event_loop
     from harness.capacity.inquiry import inquire

@@ -27,7 +27,7 @@ def command(
 
     EXPERIMENT is a YAML file or one that comes with the product; without it their names are listed. Each
     variant is served by a new server, in an order that alternates with each repeat. Exit code: that of the
-    worst claim: 0 shown, 1 refuted, 3 undecided, 4 invalid; 2 for a usage error, 130/143 if interrupted.
+    worst claim: 0 shown, 1 refuted, 3 undecided, 4 invalid; 2 for a usage error, 129/130/143 if interrupted.
     """
     from harness import event_loop
     from harness.lab.experiment import load_experiment

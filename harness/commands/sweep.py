@@ -34,7 +34,7 @@ def command(scenario: str, over: tuple[str, ...], **options: Any) -> None:  # no
 
     Each point is a run with a result folder of its own; points that are on disk aren't run again. The exit
     code is that of the worst verdict: 4 if any is invalid, else 1 if any fails, else 3 if any is
-    inconclusive, else 0; 2 for a usage error, 130/143 if interrupted.
+    inconclusive, else 0; 2 for a usage error, 129/130/143 if interrupted.
     """
     from harness import event_loop
     from harness.sweep.grid import Grid, parse_axis

@@ -1,14 +1,15 @@
-"""Runs that Ctrl-C or SIGTERM cut off: what they left is told, though their test has no report."""
+"""Runs that Ctrl-C, SIGTERM or SIGHUP cut off: what they left is told, though their test has no report."""
 
 from __future__ import annotations
 
 import contextlib
 import signal
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from harness.closed_terminal import Terminals
 from harness.pytest import notes, reporting
 from harness.pytest.table import near, page_of
 from harness.pytest.used_runs import own_runs, shared_runs
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
 
     from harness.pytest.run import Run
 
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
+
 
 @contextlib.contextmanager
 def told(item: pytest.Item) -> Iterator[None]:
-    """Note what a test's runs left if the session ends while the block runs. SIGTERM ends it too."""
-    with _sigterm():
+    """Note what a test's runs left if the session ends meanwhile. SIGTERM and SIGHUP end it too."""
+    with _signals():
         try:
             yield
         except (KeyboardInterrupt, pytest.exit.Exception):
@@ -45,19 +48,24 @@ def _line(item: pytest.Item, run: Run) -> str:
 
 
 @contextlib.contextmanager
-def _sigterm() -> Iterator[None]:
-    """End the session in order on SIGTERM, where nobody else has a use for it."""
+def _signals() -> Iterator[None]:
+    """End the session in order on SIGTERM and SIGHUP, where nobody else has a use for them."""
     in_main = threading.current_thread() is threading.main_thread()
-    if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-    signal.signal(signal.SIGTERM, _end)
+    taken = [each for each in _SIGNALS if in_main and signal.getsignal(each) is signal.SIG_DFL]
+    terminals = Terminals()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        del frame
+        for each in taken:
+            signal.signal(each, signal.SIG_IGN if each is signal.SIGHUP else signal.SIG_DFL)
+        taken.clear()
+        terminals.leave_closed()
+        pytest.exit(signal.Signals(number).name)
+
+    for each in taken:
+        signal.signal(each, end)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-def _end(number: int, frame: FrameType | None) -> None:
-    del number, frame
-    pytest.exit("SIGTERM")
+        for each in taken:
+            signal.signal(each, signal.SIG_DFL)

@@ -115,4 +115,4 @@ def _name_of(interrupt: BaseException) -> str:
         return "SIGINT"
     if isinstance(interrupt, asyncio.CancelledError):
         return "a cancellation"
-    return "SIGTERM" if isinstance(interrupt, pytest.exit.Exception) else "the test"
+    return str(interrupt.msg) if isinstance(interrupt, pytest.exit.Exception) else "the test"

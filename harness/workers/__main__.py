@@ -9,7 +9,7 @@ import sys
 
 def main() -> None:
     """Work until the load is over, or until the run's process is gone."""
-    for number in (signal.SIGINT, signal.SIGTERM):  # the run's process gets them too, and tells
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # the run gets them too, and tells
         signal.signal(number, signal.SIG_IGN)
     connected = socket.socket(fileno=int(sys.argv[1]))
 

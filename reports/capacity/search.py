@@ -152,7 +152,7 @@ class Capacity(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """130 or 143 when interrupted, else the exit code of the end's verdict."""
+        """129, 130 or 143 when interrupted, else the exit code of the end's verdict."""
         return exit_code(self.end.verdict, self.interrupted)
 
     @property

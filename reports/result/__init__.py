@@ -120,7 +120,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """130 or 143 when interrupted, else the verdict's exit code, 0 without objectives."""
+        """129, 130 or 143 when interrupted, else the verdict's exit code, 0 without objectives."""
         return exit_code(self.verdict, self.interrupted)
 
 

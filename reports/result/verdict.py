@@ -37,8 +37,9 @@ def exit_code(verdict: Verdict | None, interrupted: str | None) -> int:
 
     Args:
         verdict: Of its work; None, which is 0, where no objectives were stated.
-        interrupted: Name of the signal that ended it, None if none did: 130 for SIGINT, 143 for SIGTERM.
+        interrupted: Name of the signal that ended it, None if none did: 130 for SIGINT, 143 for SIGTERM, 129
+            for SIGHUP.
     """
     if interrupted is not None:
-        return {"SIGINT": 130, "SIGTERM": 143}.get(interrupted, 130)
+        return {"SIGHUP": 129, "SIGINT": 130, "SIGTERM": 143}.get(interrupted, 130)
     return 0 if verdict is None else verdict.exit_code

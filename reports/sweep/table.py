@@ -95,7 +95,7 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """130 or 143 when interrupted, else the worst verdict's exit code."""
+        """129, 130 or 143 when interrupted, else the worst verdict's exit code."""
         return exit_code(self.verdict, self.interrupted)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
+import subprocess
 import time
 from typing import TYPE_CHECKING
 
@@ -14,15 +16,18 @@ from harness.journal import read_journal
 from reports.result import load
 
 if TYPE_CHECKING:
-    import subprocess
     from pathlib import Path
 
     from support.timetable_process import TimetableProcess
 
 
-def _started(scenario: Path, url: str, folder: Path) -> subprocess.Popen[str]:
+def _started(
+    scenario: Path, url: str, folder: Path, terminal: int = subprocess.PIPE
+) -> subprocess.Popen[str]:
     long = ("--set", "load.rate=50", "--set", "load.requests=5000")
-    process = start_tokenpace("run", scenario, "--base-url", url, "--output", folder, *long)
+    process = start_tokenpace(
+        "run", scenario, "--base-url", url, "--output", folder, *long, terminal=terminal
+    )
     deadline = time.monotonic() + 60
     journal = folder / "journal.jsonl"
     while not (journal.exists() and journal.stat().st_size > 20_000):
@@ -32,7 +37,9 @@ def _started(scenario: Path, url: str, folder: Path) -> subprocess.Popen[str]:
     return process
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_a_signal_leaves_a_whole_partial_result(
     timetable: TimetableProcess, scenario: Path, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
@@ -45,6 +52,24 @@ def test_a_signal_leaves_a_whole_partial_result(
     assert result.interrupted == number.name
     assert result.num_requests == sum(1 for _ in read_journal(folder / "journal.jsonl"))
     assert "interrupted" in result.notes[0]
+
+
+def test_a_closed_terminal_leaves_a_whole_partial_result(
+    timetable: TimetableProcess, scenario: Path, tmp_path: Path
+) -> None:
+    """What it is still to print breaks nothing, nor does the second SIGHUP, from a shell."""
+    folder = tmp_path / "r"
+    master, terminal = os.openpty()
+    process = _started(scenario, timetable.url, folder, terminal)
+    os.close(terminal)
+    os.close(master)
+    for _ in range(2):
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.05)
+    process.communicate(timeout=30)
+    assert process.returncode == 129
+    assert load(folder / "result.json").interrupted == "SIGHUP"
+    assert (folder / "report.html").is_file()
 
 
 def test_a_killed_run_is_reported_from_its_journal(

@@ -41,12 +41,14 @@ def tokenpace(
     )
 
 
-def start_tokenpace(*arguments: object, **environment: str) -> subprocess.Popen[str]:
-    """Start it; ``communicate`` gives what it says."""
+def start_tokenpace(
+    *arguments: object, terminal: int = subprocess.PIPE, **environment: str
+) -> subprocess.Popen[str]:
+    """Start it; ``communicate`` gives what it says, unless it says it to a terminal."""
     return subprocess.Popen(
         _command(arguments),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stdout=terminal,
+        stderr=terminal,
         text=True,
         env={**os.environ, **environment},
     )
