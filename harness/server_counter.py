@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
 
-from harness import transport
+from harness import event_loop, transport
 from harness.errors import PreflightError
 from harness.native import in_thread
 from harness.timeline import End, Timeline
@@ -64,7 +64,7 @@ class ServerCounter(TokenCounter):
         self._target = target
         self._model = model
         self._num_special = 0
-        self._call, self._path = asyncio.run(self._find())
+        self._call, self._path = event_loop.run(self._find())
         if self._call.counts_special:
             self._num_special = self.count([""])[0]
         self.name = f"the server's own tokenizer ({self._call.path})"
@@ -75,7 +75,7 @@ class ServerCounter(TokenCounter):
         Raises:
             PreflightError: The server doesn't answer.
         """
-        counts = asyncio.run(self._count_all(set(texts)))
+        counts = event_loop.run(self._count_all(set(texts)))
         return [counts[text] - self._num_special for text in texts]
 
     async def _count_all(self, texts: set[str]) -> dict[str, int]:

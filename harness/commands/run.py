@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -62,21 +61,21 @@ if TYPE_CHECKING:
 def command(scenario: str, **options: Any) -> None:  # noqa: ANN401 (click's)
     """Send the load of SCENARIO (a file, or a name that ``tokenpace scenarios`` lists) and judge it.
 
-    Exit code: 0 pass, 1 fail, 2 usage error, 3 inconclusive, 4 invalid, 130/143 interrupted.
+    Exit code: 0 pass, 1 fail, 2 usage error, 3 inconclusive, 4 invalid, 129/130/143 interrupted.
     """
     address = take_address(options)
     if options.pop("until_decided"):
         options["overrides"] += ("load.stop.decided=true",)
     loaded = take_scenario(scenario, options, "load.rate=5")
     if options.pop("engine") == "locust":
-        _end_by_locust(loaded, address, **options)
+        _become_locust(loaded, address, **options)
     done = _run(loaded, address, **options)
     if not options["quiet"]:
         display(done)
     end(done)
 
 
-def _end_by_locust(
+def _become_locust(
     scenario: Scenario,
     address: Address,
     *,
@@ -85,18 +84,11 @@ def _end_by_locust(
     no_telemetry: bool,
     **options: Any,  # noqa: ANN401 (click's)
 ) -> NoReturn:
-    from harness.locust_process import run_by_locust
+    from harness.locust_program import become_locust
 
     if workers != "1":
         fail("--engine locust sends from one process; leave --workers out, or the engine")
-    code = run_by_locust(scenario, address, baseline=baseline_name, telemetry=not no_telemetry, **options)
-    if code < 0:
-        click.echo(
-            f"tokenpace: Locust was killed by signal {-code}; 'tokenpace report FOLDER' shows what was "
-            "measured until then",
-            err=True,
-        )
-    sys.exit(code if code >= 0 else 128 - code)
+    become_locust(scenario, address, baseline=baseline_name, telemetry=not no_telemetry, **options)
 
 
 def _run(

@@ -58,6 +58,7 @@ class Engine:
         self._order = order
         self._embedding = dataclasses.replace(embedding, on_begin=self._begin)
         self._interruption = Interruption()
+        self._interrupted_by: str | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._hub = gevent.get_hub()
         self._has_begun, self._is_over = Event(), Event()
@@ -76,7 +77,8 @@ class Engine:
 
     def interrupt(self, name: str) -> None:
         """Have the run end at once, cut by what ``name`` says: a signal, or who else."""
-        self.call(lambda: self._interruption.tell(name))
+        self._interrupted_by = self._interrupted_by or name
+        self.call(self._tell)
 
     def wait(self) -> None:
         """Wait until the run is over, its reports included."""
@@ -88,6 +90,10 @@ class Engine:
             with contextlib.suppress(RuntimeError):  # the loop has closed
                 self._loop.call_soon_threadsafe(what)
 
+    def _tell(self) -> None:
+        if self._interrupted_by is not None:
+            self._interruption.tell(self._interrupted_by)
+
     def _work(self) -> None:
         try:
             self.run = event_loop.run(self._main())
@@ -98,6 +104,7 @@ class Engine:
 
     async def _main(self) -> Run:
         self._loop = asyncio.get_running_loop()
+        self._tell()
         order = self._order
         return await run(
             order.scenario,

@@ -39,6 +39,10 @@ class Ended(NamedTuple):
         """Let the greenlet go on that waits."""
         self.waiting.set(self.answer)
 
+    def fail(self, error: Exception) -> None:
+        """Have it raise what a listener of Locust's event has raised, as its own clients do."""
+        self.waiting.set_exception(error)
+
 
 class Asking:
     """Takes questions from greenlets and hands them to the engine, for one run.

@@ -18,7 +18,7 @@ class Mailbox(Generic[T]):
     """Hands over what another thread puts in, in its order, by a greenlet of the thread that made it.
 
     Args:
-        deliver: Called with each. It may wait, as listeners of Locust's do.
+        deliver: Called with each. It may wait, as listeners of Locust's do, and raises nothing.
     """
 
     def __init__(self, deliver: Callable[[T], None]) -> None:
@@ -26,7 +26,7 @@ class Mailbox(Generic[T]):
         self._waiting: deque[T] = deque()
         self._loop = gevent.get_hub().loop
         self._filled = Event()
-        self._has_rung = False
+        self._has_rung = self._is_closed = False
         self._greenlet = gevent.spawn(self._work)
 
     def put(self, what: T) -> None:
@@ -37,18 +37,15 @@ class Mailbox(Generic[T]):
             self._loop.run_callback_threadsafe(self._filled.set)
 
     def close(self) -> None:
-        """Deliver what is left; nothing may be put in any more."""
-        self._greenlet.kill()
-        self._deliver_all()
+        """Wait until all has been delivered; nothing may be put in any more."""
+        self._is_closed = True
+        self._filled.set()
+        self._greenlet.join()
 
     def _work(self) -> None:
-        while True:
+        while self._waiting or not self._is_closed:
             self._filled.wait()
             self._filled.clear()
             self._has_rung = False
-            self._deliver_all()
-
-    def _deliver_all(self) -> None:
-        while self._waiting:
-            self._deliver(self._waiting[0])
-            self._waiting.popleft()
+            while self._waiting:
+                self._deliver(self._waiting.popleft())

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-import msgspec
 
 from harness.address import Address
 from harness.commands._options import pairs
 from harness.comparison.baselines import Baselines
 from harness.comparison.sources import side_of
 from harness.errors import HarnessError
-from harness.locust_process import ADDRESS_VARIABLE
+from harness.locust_program import handed_over
 from harness.objectives import faults_in
 from scenarios.scenario import Scenario, load_scenario, scenario_from
 
@@ -68,9 +67,10 @@ def order_of(options: Namespace, host: str | None, *, own_load: bool) -> Order:
         ScenarioError: The scenario can't be used.
         HarnessError: The baseline can't be read.
     """
+    given = handed_over()
     return Order(
-        scenario=_scenario(options, own_load=own_load),
-        address=_address(options, host),
+        scenario=_scenario(options, own_load=own_load) if given is None else scenario_from(given.scenario),
+        address=_address(options, host) if given is None else given.address,
         model=options.model or None,
         output=Path(options.output) if options.output else None,
         reports=tuple(options.report),
@@ -80,9 +80,6 @@ def order_of(options: Namespace, host: str | None, *, own_load: bool) -> Order:
 
 
 def _address(options: Namespace, host: str | None) -> Address:
-    given = os.environ.get(ADDRESS_VARIABLE)
-    if given is not None:
-        return msgspec.json.decode(given, type=Address)
     base_url = host or os.environ.get("OPENAI_BASE_URL")
     if not base_url:
         raise OrderError("no address under test; give --host or set OPENAI_BASE_URL")

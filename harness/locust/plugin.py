@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 import click
 import gevent
@@ -64,20 +64,21 @@ class Plugin:
             session = self._new_session()
             if session is not None:
                 keep(self._environment, session)
-                session.start()
                 self._session = session
+                session.start()
                 gevent.spawn(self._end_with, session)
-        except _FAULTS as error:
-            self._refuse(f"tokenpace: {error}", USAGE_ERROR)
-        except Exception:  # noqa: BLE001 (a fault of ours: shown whole, as tokenpace's command does)
-            self._refuse(traceback.format_exc(), INTERNAL_ERROR)
+        except Exception as error:  # noqa: BLE001 (told, and the exit code says of what kind it is)
+            self._session = None
+            self._tell(error)
+            gevent.spawn(self._stop_test)
+            raise gevent.GreenletExit from None  # this greenlet was to spawn the users
 
-    def _refuse(self, message: str, code: int) -> NoReturn:
-        """Say why, and end Locust's test before it has users: this greenlet was to spawn them."""
-        click.echo(message, err=True)
-        self._environment.process_exit_code = code
-        gevent.spawn(self._stop_test)
-        raise gevent.GreenletExit
+    def _tell(self, error: BaseException) -> None:
+        """Why there is no result; in one line where command line, scenario or server is at fault."""
+        is_usage = isinstance(error, _FAULTS)
+        what = f"tokenpace: {error}" if is_usage else "".join(traceback.format_exception(error))
+        click.echo(what, err=True)
+        self._environment.process_exit_code = USAGE_ERROR if is_usage else INTERNAL_ERROR
 
     def _new_session(self) -> Session | None:
         classes = self._environment.user_classes
@@ -138,13 +139,11 @@ class Plugin:
         if session is None:
             return
         run = session.finish()
-        if run is None:
-            error = session.engine.error
-            click.echo("".join(traceback.format_exception(error)), err=True)
-            self._environment.process_exit_code = INTERNAL_ERROR
-            return
-        self._environment.process_exit_code = run.exit_code
-        self._show(run)
+        if run is not None:
+            self._environment.process_exit_code = run.exit_code
+            self._show(run)
+        elif session.engine.error is not None:
+            self._tell(session.engine.error)
 
     def _show(self, run: Run) -> None:
         options = self._environment.parsed_options

@@ -6,6 +6,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 from gevent.event import AsyncResult
+from locust.exception import StopTest
 
 from harness.embedding import Embedding
 from harness.locust.answer import Answer
@@ -88,9 +89,15 @@ class Session:
 
     def _deliver(self, ended: Ended) -> None:
         underway = self.engine.underway
-        if ended.answer is not None and underway is not None:
-            count(self._environment, ended.answer, ended.name, underway.manifest.loop, ended.context)
-        ended.tell()
+        try:
+            if ended.answer is not None and underway is not None:
+                count(self._environment, ended.answer, ended.name, underway.manifest.loop, ended.context)
+        except Exception as error:  # noqa: BLE001 (what listeners have Locust's tasks do: raised where one waits)
+            ended.fail(error)
+            if self.asking is None and isinstance(error, StopTest):
+                self.engine.interrupt(STOPPED)
+        else:
+            ended.tell()
 
 
 def _load_of(environment: Environment) -> dict[str, Any]:

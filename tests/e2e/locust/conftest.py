@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,26 @@ def locust(url: str, locustfile: Path, *arguments: object) -> subprocess.Popen[s
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def finished(process: subprocess.Popen[str], timeout_s: float = 150) -> tuple[str, str]:
+    """Wait for its end; what it has written. One that doesn't end is killed."""
+    try:
+        return process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
+
+
+def await_a_record(process: subprocess.Popen[str], folder: Path) -> None:
+    """Wait until the run has written its first line, or show why there is none."""
+    journal, deadline = folder / "journal.jsonl", time.monotonic() + 120
+    while not (journal.exists() and journal.stat().st_size):
+        if process.poll() is not None or time.monotonic() > deadline:
+            process.kill()
+            raise AssertionError(process.communicate())
+        time.sleep(0.01)
 
 
 @pytest.fixture

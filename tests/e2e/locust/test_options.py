@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import harness
-from tests.e2e.locust.conftest import ROOT, locust
+from tests.e2e.locust.conftest import ROOT, finished, locust
 
 _PARSE = """
 import sys
@@ -32,7 +32,7 @@ def test_what_is_not_built_is_refused_by_name_before_locust_forks(tmp_path: Path
         [sys.executable, "-c", _PARSE],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=150,
         check=True,
         cwd=tmp_path,
         env={"OPENAI_API_KEY": "hidden", "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
@@ -50,7 +50,7 @@ def test_what_is_not_built_is_refused_by_name_before_locust_forks(tmp_path: Path
 
 def test_a_run_that_cannot_begin_is_told_in_one_line() -> None:
     process = locust("127.0.0.1:1", ROOT / "scenarios" / "locustfile.py", "--scenario", "smoke")
-    output, errors = process.communicate(timeout=60)
+    output, errors = finished(process)
     assert process.returncode == 2
     assert "tokenpace: http://127.0.0.1:1/v1 can't be used" in errors
     assert "Traceback" not in output + errors
