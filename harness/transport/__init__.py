@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 
 REQUEST_ID: Final = "X-Request-Id"
+SWITCHED: Final = "the server switches to another protocol (101), though none was asked for"
+UNCODED: Final = ("", "identity")
+"""Content encodings of a body that stands as it is."""
 _FAREWELL_NS: Final = 1_000_000_000
 
 

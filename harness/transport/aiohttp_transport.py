@@ -14,6 +14,7 @@ import functools
 import io
 import ssl
 import time
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -22,7 +23,7 @@ import yarl
 from aiohttp.client_proto import ResponseHandler
 
 from harness.timeline import End, EnoughError
-from harness.transport import REQUEST_ID, HttpRequest, Transport, is_farewell
+from harness.transport import REQUEST_ID, SWITCHED, UNCODED, HttpRequest, Transport, is_farewell
 from harness.transport.failures import Failure, connect_failure, exchange_failure, no_answer
 from harness.transport.head import NotHttpError, check_begun
 from harness.transport.watchdog import Watchdog
@@ -142,7 +143,10 @@ class StampingHandler(ResponseHandler):
         return True
 
     def feed_data(self, data: Any, size: int = 0) -> None:  # noqa: ANN401 (aiohttp's own signature)
-        """A response head is complete; its body will come through ``data[1]``."""
+        """A response head is complete; its body will come through ``data[1]``.
+
+        One that comes after the answer, as a server's last word before it closes, is nobody's.
+        """
         message, body = data
         timeline = self._timeline
         if self.is_reused and timeline is not None and timeline.sent_ns is not None:
@@ -153,7 +157,9 @@ class StampingHandler(ResponseHandler):
             del self.begun[: self.begun.find(b"\r\n\r\n") + 4]
         if self.said_farewell:
             self._timeline = None
-        elif message.code >= 200 and timeline is not None:
+        elif message.code == HTTPStatus.SWITCHING_PROTOCOLS and timeline is not None:
+            timeline.close(End.NOT_HTTP, self._now_ns, "framing", SWITCHED)
+        elif message.code >= 200 and timeline is not None and timeline.status is None:
             self._body = body
             timeline.headers_ns = self._now_ns
             timeline.status = message.code
@@ -245,8 +251,8 @@ class AiohttpTransport(Transport):
         ) as response:
             if attempt.met_a_closed_connection:
                 raise aiohttp.ServerDisconnectedError
-            coding = timeline.headers.get("content-encoding", "identity").lower()
-            if coding != "identity":
+            coding = timeline.headers.get("content-encoding", "").lower()
+            if coding not in UNCODED:
                 message = f"a body with content-encoding {coding!r}, though only identity was accepted"
                 timeline.close(End.NOT_HTTP, time.monotonic_ns(), "framing", message)
                 return

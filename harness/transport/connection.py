@@ -6,10 +6,11 @@ import asyncio
 import enum
 import socket
 import time
+from http import HTTPStatus
 from typing import TYPE_CHECKING, cast
 
 from harness.timeline import End, EnoughError
-from harness.transport import is_farewell
+from harness.transport import SWITCHED, UNCODED, is_farewell
 from harness.transport.failures import exchange_failure, no_answer
 from harness.transport.framing import Chunked, framing_of
 from harness.transport.head import MAX_HEAD_BYTES, NotHttpError, check_begun, parse_head
@@ -177,6 +178,8 @@ class Connection(asyncio.Protocol):
                 return
             head = parse_head(bytes(self._head[:end]))
             del self._head[: end + 4]
+            if head.status == HTTPStatus.SWITCHING_PROTOCOLS:
+                raise NotHttpError(SWITCHED)
             if head.status < 200:  # an interim response; the real one follows
                 continue
             if self.is_reused and self._says_farewell(head, now_ns, timeline):
@@ -192,8 +195,8 @@ class Connection(asyncio.Protocol):
         return is_farewell(head.status, keeps_alive=head.keeps_alive, after_ns=after_ns)
 
     def _begin_body(self, framing: Framing, now_ns: int, timeline: Timeline) -> None:
-        coding = timeline.headers.get("content-encoding", "identity").lower()
-        if coding != "identity":
+        coding = timeline.headers.get("content-encoding", "").lower()
+        if coding not in UNCODED:
             raise NotHttpError(f"a body with content-encoding {coding!r}, though only identity was accepted")
         self._framing = framing
         body = framing.feed(bytes(self._head))

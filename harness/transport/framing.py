@@ -149,6 +149,8 @@ class Chunked:
         if len(line) > _MAX_LINE_BYTES or (self._line is _Line.END and line not in (b"", b"\r")):
             raise NotHttpError(f"broken chunks: {shown(line)}")
         if end < 0:
+            if b"\n" in line:
+                raise NotHttpError(f"broken chunks: a line that ends in LF without CR: {shown(line)}")
             self._held = line
             return len(data)
         self._end_line(line)

@@ -11,6 +11,8 @@ MAX_HEAD_BYTES: Final = 65_536
 MAX_SHOWN_BYTES: Final = 16_384
 _BEGIN: Final = b"HTTP/1."
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: [^\r\n]*)?")
+_FOLD: Final = re.compile(rb"\r\n[ \t]+")
+"""A line that goes on in the next: obsolete, and to be read as a blank (RFC 9112, 5.2)."""
 _TLS_RECORDS: Final = (b"\x15\x03", b"\x16\x03")
 
 
@@ -38,10 +40,10 @@ def parse_head(data: bytes) -> Head:
     Raises:
         NotHttpError: It is none.
     """
-    status_line, *lines = data.split(b"\r\n")
+    status_line, *lines = _FOLD.sub(b" ", data).split(b"\r\n")
     match = _STATUS_LINE.fullmatch(status_line)
     if match is None:
-        raise _no_reply(status_line)
+        raise _no_reply(status_line or data)
     headers: dict[str, str] = {}
     for line in lines:
         name, value = _field(line)
@@ -66,7 +68,7 @@ def check_begun(data: bytes) -> None:
             raise _no_reply(line)
         return
     if _STATUS_LINE.fullmatch(line.removesuffix(b"\r")) is None:
-        raise _no_reply(line.removesuffix(b"\r"))
+        raise _no_reply(line.removesuffix(b"\r") or data)
     if not line.endswith(b"\r") or b"\n\n" in data:
         raise NotHttpError(f"no HTTP/1.1 reply: lines end in LF without CR, it begins {shown(data)}")
 

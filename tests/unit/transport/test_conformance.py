@@ -102,9 +102,9 @@ def test_a_body_until_close(carrier: Carrier, serve: Serve, wire: bytes) -> None
         HEAD + b"3;name=value\r\nabc\r\n" + b"0\r\nTrailer: x\r\n\r\n",
         HEAD + b"0003\r\nabc\r\n000\r\n\r\n",
         b"HTTP/1.1 204 No Content\r\n\r\n",
-        sized(b""),
+        sized(b"{}", b"X-Folded: a\r\n  b\r\nContent-Encoding:\r\n"),
     ],
-    ids=["interim", "extension-trailer", "zeros", "no-content", "empty"],
+    ids=["interim", "extension-trailer", "zeros", "no-content", "folded-and-not-encoded"],
 )
 def test_what_http_allows(carrier: Carrier, serve: Serve, wire: bytes) -> None:
     server = serve(lambda _: [wire])
@@ -120,11 +120,12 @@ def test_what_http_allows(carrier: Carrier, serve: Serve, wire: bytes) -> None:
         b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
         b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc",
-        HEAD + b"xyz\r\nabc\r\n",
+        HEAD + b"data: {}\n\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n",
         HEAD + b"3\r\nabcdef\r\n",
         b"HTTP/1.1 200 OK\r\n" + b"X-Filler: %s\r\n" % (b"x" * 8_000) * 200,
     ],
-    ids=["ssh", "bad-length", "two-lengths", "gzip", "bad-size", "long-chunk", "endless-head"],
+    ids=["ssh", "bad-length", "two-lengths", "gzip", "no-chunks", "switching", "long-chunk", "endless-head"],
 )
 def test_what_http_forbids(carrier: Carrier, serve: Serve, wire: bytes) -> None:
     server = serve(lambda _: [wire, STALL])
@@ -158,6 +159,15 @@ def test_what_is_no_http_is_told(
     (timeline,) = carrier.exchange(server.port, timeouts={"first_token": 5, "total": 5})
     assert (timeline.end, timeline.detail) == (End.NOT_HTTP, "framing")
     assert message in timeline.message
+
+
+def test_a_last_word_behind_an_answer_is_nobodys(carrier: Carrier, serve: Serve) -> None:
+    """As of a server that takes the end of the request for another one."""
+    last_word = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno"
+    server = serve(lambda _: [sized(BODY) + last_word])
+    timelines = carrier.exchange(server.port, times=2)
+    assert [(each.end, each.status, body_of(each)) for each in timelines] == [(End.COMPLETE, 200, BODY)] * 2
+    assert server.connections == [0, 1]
 
 
 def test_the_request_on_the_wire(carrier: Carrier, serve: Serve) -> None:
