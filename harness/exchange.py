@@ -136,7 +136,7 @@ class Exchange(Timeline):
         Args:
             origin_ns: Start of the run on the monotonic clock; the record's times count from it.
         """
-        self._decoder.finish(self.end_ns)
+        self._decoder.finish(self.end_ns, is_whole=self.end in (End.COMPLETE, End.LEFT_OPEN))
         answer, arrival = self._decoder.answer, self._prepared.arrival
         usage = answer.usage or Usage()
         counts, counts_exact = answer.chunk_tokens()

@@ -70,16 +70,21 @@ class Decoder:
                 return stamps_ns[at:], [self._start, *reads[at + 1 :]]
         return [], []
 
-    def finish(self, stamp_ns: int) -> None:
-        """The body is over; it ended at ``stamp_ns``."""
+    def finish(self, stamp_ns: int, *, is_whole: bool) -> None:
+        """Nothing more comes; the body ended at ``stamp_ns``.
+
+        Args:
+            stamp_ns: When.
+            is_whole: False where it broke off: what came of a reply then is no fault of its form.
+        """
         answer, whole = self.answer, bytes(self._whole)
         self._whole.clear()
         if answer.fault is not None:
             return
-        if self._form is None and self._start:
+        if self._form is None and self._start and is_whole:
             self._form, whole = _FOREIGN, self._start
         if self._form == _REPLY:
-            self._take_reply(stamp_ns, whole)
+            self._take_reply(stamp_ns, whole, is_whole=is_whole)
         elif self._form == _STREAM:
             self._take_rest()
         elif self._form == _FAILURE:
@@ -157,12 +162,13 @@ class Decoder:
         if answer.aside is None:
             answer.aside = aside_of(self._sse.strays(self._num_to_token))
 
-    def _take_reply(self, stamp_ns: int, whole: bytes) -> None:
+    def _take_reply(self, stamp_ns: int, whole: bytes, *, is_whole: bool) -> None:
         self.first = whole
         try:
             self.answer.take(stamp_ns, self._decode(whole))
         except WireError as error:
-            self.answer.fault = ("malformed_reply", str(error))
+            if is_whole:
+                self.answer.fault = ("malformed_reply", str(error))
 
     def _feed_whole(self, data: bytes) -> None:
         if self._form == _REPLY:

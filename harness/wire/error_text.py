@@ -9,6 +9,7 @@ import msgspec
 
 MAX_BODY_BYTES: Final = 65_536
 MAX_CHARS: Final = 500
+_KEYS: Final = ("error", "errors", "message", "detail", "msg")
 _BLANKS: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 _TAGS: Final = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 
@@ -24,7 +25,8 @@ def error_text(body: bytes) -> str:
         found = None
     if found is None:
         found = body[:MAX_BODY_BYTES].decode(errors="replace")
-        found = _TAGS.sub(" ", found) if found.lstrip().startswith("<") else found
+        plain = _TAGS.sub(" ", found) if found.lstrip().startswith("<") else found
+        found = plain if plain.strip() else found
     return _BLANKS.sub(" ", found).strip()
 
 
@@ -34,9 +36,7 @@ def error_in(data: bytes) -> str | None:
         body = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    holds_message = isinstance(body, dict) and (
-        body.get("error") or any(map(_message, map(body.get, ("message", "detail", "msg"))))
-    )
+    holds_message = isinstance(body, dict) and (body.get("error") or any(map(_message, map(body.get, _KEYS))))
     return error_text(data) if holds_message else None
 
 
@@ -47,14 +47,14 @@ def one_line(text: str) -> str:
 
 
 def _message(body: object) -> str | None:
-    """``error``, ``detail`` or ``message``, each a text or something that holds one."""
+    """What stands under one of the keys: a text, or something that holds one."""
     if isinstance(body, str):
         return body
     if isinstance(body, list):
         return "; ".join(filter(None, map(_message, body[:3]))) or None
     if not isinstance(body, dict):
         return None
-    for key in ("error", "message", "detail", "msg"):
+    for key in _KEYS:
         if (value := body.get(key)) and (found := _message(value)):
             return _with_type(found, body)
     kind = body.get("type") or body.get("code")

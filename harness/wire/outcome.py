@@ -107,6 +107,8 @@ def _by_content(timeline: Timeline, answer: Answer) -> Finding | None:
             return Finding(Outcome.TRUNCATED, "", "closed before the first byte of the body")
         return Finding(Outcome.BAD_RESPONSE, "empty_body", f"status {timeline.status} with an empty body")
     if not answer.streamed:
+        if timeline.end is End.CLOSED and not answer.has_choices:
+            return Finding(Outcome.TRUNCATED, "", "closed in the middle of the reply")
         if not answer.has_choices:
             return Finding(Outcome.BAD_RESPONSE, "no_choices", "a reply without an answer in it")
         return None

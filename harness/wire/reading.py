@@ -69,9 +69,9 @@ def _with_replacements(data: bytes) -> str:
     """As JSON text, with replacements for what can't be.
 
     Bytes that aren't UTF-8 and halves of surrogate pairs (from a text cut by UTF-16 units) become replacement
-    characters; NaN and Infinity, as Python writes them, something that is no number.
+    characters; NaN and Infinity, as Python writes them, something that is no number. A byte order mark goes.
     """
-    text = data.decode(errors="replace")
+    text = data.decode(errors="replace").removeprefix("\ufeff")
     if "\\ud" in text or "\\uD" in text:
         text = _ESCAPES.sub(lambda found: "\\ufffd" if found[1] else found[0], text)
     if "NaN" in text or "Infinity" in text:

@@ -75,7 +75,7 @@ def answer(endpoint: str, pieces: list[bytes], at_once: int, *, together: bool) 
     for at in range(0, len(pieces), at_once):
         batch = pieces[at : at + at_once]
         decoder.feed(timeline, range(at + 1, at + 1 + len(batch)), batch)
-    decoder.finish(1_000_000)
+    decoder.finish(1_000_000, is_whole=True)
     return vars(decoder.answer)
 
 

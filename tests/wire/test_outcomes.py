@@ -60,6 +60,38 @@ def test_a_reply_that_holds_nothing_but_words(record_of: RecordOf) -> None:
     assert record.message == "a reply without an answer in it; it said: Not Found"
 
 
+@pytest.mark.parametrize("content_type", [JSON, ""])
+@pytest.mark.parametrize(
+    "body", [b'{"choices": [{"message": {"content": "Par', b'{"data": [{"embedding": [0.1, 0', b"{"]
+)
+@pytest.mark.parametrize(
+    ("end", "outcome"),
+    [
+        (End.CUT, Outcome.CUT),
+        (End.TIMEOUT, Outcome.TIMEOUT),
+        (End.RESET, Outcome.RESET),
+        (End.CLOSED, Outcome.TRUNCATED),
+        (End.COMPLETE, Outcome.BAD_RESPONSE),
+    ],
+)
+def test_a_reply_that_breaks_off_is_no_malformed_one(
+    record_of: RecordOf, content_type: str, body: bytes, end: End, outcome: Outcome
+) -> None:
+    """Unless it is all that the server meant to send."""
+    endpoint = "embeddings" if b"data" in body else "chat"
+    assert record_of([(1, body)], end=end, content_type=content_type, endpoint=endpoint).outcome is outcome
+
+
+@pytest.mark.parametrize("end", [End.CUT, End.TIMEOUT])
+def test_the_first_bytes_of_a_stream_are_no_foreign_body(record_of: RecordOf, end: End) -> None:
+    assert record_of([(1, b"da")], end=end, content_type="").outcome.value == end.value
+
+
+def test_a_reply_may_begin_with_a_byte_order_mark(record_of: RecordOf) -> None:
+    whole = '\ufeff{"choices": [{"message": {"content": "Paris."}, "finish_reason": "stop"}]}'.encode()
+    assert record_of([(1, whole)], content_type=JSON).outcome is Outcome.OK
+
+
 def test_strange_lines_without_end_take_no_memory(record_of: RecordOf) -> None:
     """The last of them are kept."""
     lines = b"x" * 70_000 + b"\n" + b"strange: %s\n" % (b"y" * 50_000)
@@ -134,6 +166,8 @@ def test_status_of_a_refusal(record_of: RecordOf, status: int, outcome: Outcome)
         (b'{"detail": "Not Found"}', "Not Found"),
         (b'{"detail": [{"msg": "field required"}, {"msg": "too long"}]}', "field required; too long"),
         (b'{"error": "no\\nroom"}', "no room"),
+        (b'{"success": false, "errors": [{"code": 1, "message": "no room"}], "messages": []}', "no room"),
+        (b"<html>", "<html>"),
         (b"Internal Server Error", "Internal Server Error"),
         (b"<html><style>b{}</style><h1>502</h1>\r\nBad Gateway</html>", "502 Bad Gateway"),
         (b"\x1b[31mred\x1b[0m", "[31mred [0m"),
