@@ -3,8 +3,9 @@
     python benchmarks/verdicts.py [--quick] [--json FILE]
 
 A server is a seeded simulation: independent response times, exponential or with a long tail (log-normal, the
-logarithm's deviation being 1), or a queue (M/M/1) at a load of 0.5, 0.8 or 0.9, where neighbours wait in one
-queue. Of the long tail means alone are judged. Each line is a rule on runs of so many requests:
+logarithm's deviation being 1), a queue (M/M/1) at a load of 0.5, 0.8 or 0.9, where neighbours wait in one
+queue, or one whose requests alternate (log-normal, neighbours' correlation -0.9), as between two servers. Of
+the long tail means alone are judged. Each line is a rule on runs of so many requests:
 
 * wrong PASS, wrong FAIL: in what share of the runs, when the limit is exactly the truth, the hardest case
   there is. No more than 5 % is what 95 % confidence means. "as if independent" is the same without regard to
@@ -12,11 +13,16 @@ queue. Of the long tail means alone are judged. Each line is a rule on runs of s
 * limit x: the share of the runs that got the right verdict where the limit is so many times the truth: a
   FAIL below it, a PASS above. The rest was INCONCLUSIVE.
 * looks: wrong PASS and wrong FAIL of runs that end at the first look that decides (``--until-decided``).
+
+A second table is of token rates (``>=``, so a limit below the truth is a PASS), counted in so many slices of
+a second: independent ones (Poisson), such as sway by a fifth with a correlation of neighbours of 0.8 or 0.9,
+and such as are 800 or 200 in spells of 5 or 10 on average, six spells and more in a run.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import functools
 import json
 import math
@@ -26,6 +32,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.signal import lfilter
+from scipy.special import ndtri, stdtrit
 
 from harness.looks import MIN_REQUESTS, NUM_LOOKS, confidence_at, place_of
 from harness.recorder import step
@@ -36,21 +44,32 @@ from harness.sla.statistics import Decision
 from harness.summary.due_order import Ordered
 from harness.summary.snapshot import Snapshot
 from reports.histogram import Histogram
+from reports.result import Rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.random import Generator
 
+    from harness.sla.finding import Finding
+
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 MS = 1_000_000
 SERVICE = 10 * MS
 SERVERS = {"independent": 0.0, "M/M/1 at 0.5": 0.5, "M/M/1 at 0.8": 0.8, "M/M/1 at 0.9": 0.9}
 LONG_TAIL = "log-normal"
+ALTERNATING = "alternating"
 STATISTICS = ("p50", "p90", "p95", "p99", "mean")
+FLOORS = ("p5 >=", "p10 >=", "p50 >=")
 SIZES = (30, 100, 300, 1_000, 3_000, 10_000)
 SERIES = Series("e2e")
 OFFSETS = (0.5, 0.8, 1.25, 2.0)
+RATE = 500.0
+TOKENS_EACH = 100
+SWAYS = {"Poisson": 0.0, "sways, 0.8": 0.8, "sways, 0.9": 0.9}
+SPELLS = {"on and off, 5": 5, "on and off, 10": 10}
+SLICES = (20, 64, 128, 300)
+RATE_OFFSETS = (0.8, 0.9, 1.1, 1.25)
 
 
 class Line(NamedTuple):
@@ -69,6 +88,21 @@ class Line(NamedTuple):
     looks_fail: float
 
 
+class RateLine(NamedTuple):
+    """What became of the rates of one server and number of slices, in shares of the runs.
+
+    Attributes:
+        width: Median distance of the bounds, over that of 20 independent batches' Student bounds.
+    """
+
+    server: str
+    n: int
+    wrong_pass: float
+    wrong_fail: float
+    width: float
+    decided: dict[float, float]
+
+
 def response_times(load: float, n: int, rng: Generator) -> FloatArray:
     """Of a steady queue, ns, exponential with mean ``SERVICE`` / (1 - load); load 0 is no queue."""
     warm = 0 if not load else math.ceil(20 / (1 - load) ** 2)
@@ -80,8 +114,10 @@ def response_times(load: float, n: int, rng: Generator) -> FloatArray:
     return (waits + service)[warm:] * SERVICE
 
 
-def truth(load: float, statistic: str) -> float:
-    """What the mean or percentile of ``response_times`` really is, ns."""
+def truth(load: float, statistic: str, server: str = "") -> float:
+    """What the mean or percentile of such times really is, ns."""
+    if server == ALTERNATING:
+        return SERVICE * float(np.exp(0.5 * ndtri(float(statistic[1:]) / 100)))
     mean = SERVICE / (1 - load)
     return mean if statistic == "mean" else -math.log(1 - float(statistic[1:]) / 100) * mean
 
@@ -89,6 +125,28 @@ def truth(load: float, statistic: str) -> float:
 def long_tailed(n: int, rng: Generator) -> FloatArray:
     """Independent log-normal times of mean ``SERVICE``, ns."""
     return SERVICE * rng.lognormal(-0.5, 1.0, n)
+
+
+def alternating(n: int, rng: Generator) -> FloatArray:
+    """Log-normal times of median ``SERVICE``, each of which is the contrary of the one before, ns."""
+    return SERVICE * np.exp(0.5 * autoregressive(n, -0.9, rng))
+
+
+def autoregressive(n: int, correlation: float, rng: Generator) -> FloatArray:
+    """Standard normal values, neighbours of which are so correlated."""
+    noise = rng.standard_normal(n + 200) * math.sqrt(1 - correlation**2)
+    return np.asarray(lfilter([1], [1, -correlation], noise))[200:]
+
+
+def counts_of(server: str, n: int, rng: Generator) -> FloatArray:
+    """Tokens a second, ``RATE`` on average."""
+    if server in SPELLS:
+        turns = rng.random(n) < 1 / SPELLS[server]
+        turns[0] = rng.random() < 0.5
+        return rng.poisson(np.where(np.cumsum(turns) % 2 == 1, 1.6, 0.4) * RATE).astype(np.float64)
+    if not SWAYS[server]:
+        return TOKENS_EACH * rng.poisson(RATE / TOKENS_EACH, n).astype(np.float64)
+    return np.rint(RATE * np.maximum(0, 1 + 0.2 * autoregressive(n, SWAYS[server], rng)))
 
 
 def snapshot_of(times_ns: FloatArray, *, in_order: bool = True) -> Snapshot:
@@ -123,8 +181,12 @@ def snapshot_of(times_ns: FloatArray, *, in_order: bool = True) -> Snapshot:
 
 
 def decision(snapshot: Snapshot, statistic: str, limit_ns: float, confidence: float = 0.95) -> Decision:
-    """What a run says of ``e2e <statistic> < limit``."""
-    return find(rule_from("e2e", f"{statistic} < {round(limit_ns)}ns"), snapshot, confidence).decision
+    """What a run says of ``e2e <statistic> < limit``, or of a floor, where the statistic ends in ``>=``."""
+    return find(rule_from("e2e", _condition(statistic, limit_ns)), snapshot, confidence).decision
+
+
+def _condition(statistic: str, limit_ns: float) -> str:
+    return f"{statistic} {'' if statistic in FLOORS else '< '}{round(limit_ns)}ns"
 
 
 def first_decision(times_ns: FloatArray, statistic: str, limit_ns: float) -> Decision:
@@ -139,6 +201,54 @@ def first_decision(times_ns: FloatArray, statistic: str, limit_ns: float) -> Dec
     return Decision.OPEN
 
 
+def times_of(server: str, n: int, rng: Generator) -> FloatArray:
+    """Response times of a server of that name, ns."""
+    if server == LONG_TAIL:
+        return long_tailed(n, rng)
+    return alternating(n, rng) if server == ALTERNATING else response_times(SERVERS[server], n, rng)
+
+
+def rate_line(server: str, n: int, repeats: int) -> RateLine:
+    """The figures of one line of rates; the same every time."""
+    at_truth, widths = [], []
+    right = dict.fromkeys(RATE_OFFSETS, 0)
+    student = 2 * float(stdtrit(19, 0.95)) / math.sqrt(n)
+    for repeat in range(repeats):
+        counts = counts_of(server, n, np.random.default_rng([n, len(server), repeat]))
+        snapshot = _counted(counts)
+        found = _of_rate(snapshot, RATE)
+        at_truth.append(found.decision)
+        widths.append(((found.high or 0.0) - (found.low or 0.0)) / max(1.0, float(counts.std())) / student)
+        for offset in RATE_OFFSETS:
+            wanted = Decision.TRUE if offset < 1 else Decision.FALSE
+            right[offset] += _of_rate(snapshot, offset * RATE).decision is wanted
+    return RateLine(
+        server=server,
+        n=n,
+        wrong_pass=_share(at_truth, Decision.TRUE),
+        wrong_fail=_share(at_truth, Decision.FALSE),
+        width=float(np.median(widths)),
+        decided={offset: num / repeats for offset, num in right.items()},
+    )
+
+
+def _counted(counts: FloatArray) -> Snapshot:
+    total, metric = float(counts.sum()), "output_token_rate"
+    rate = Rate(
+        name=metric, value=total / counts.size, unit="tokens/s", numerator=total, denominator=counts.size
+    )
+    num_requests = max(1, round(total / TOKENS_EACH))
+    return dataclasses.replace(
+        snapshot_of(np.full(num_requests, float(MS))),
+        rates={metric: rate},
+        counts={metric: counts.astype(np.int64)},
+    )
+
+
+def _of_rate(snapshot: Snapshot, limit: float) -> Finding:
+    return find(rule_from("output_token_rate", f">= {limit} tokens/s"), snapshot, 0.95)
+
+
 def line(
     server: str,
     n: int,
@@ -150,18 +260,18 @@ def line(
 ) -> Line:
     """The figures of one line; the same every time."""
     load = SERVERS.get(server, 0.0)
-    exact = truth(load, statistic)
+    exact = truth(load, statistic.partition(" ")[0], server)
     at_truth, naive, first, worth = [], [], [], []
     right = dict.fromkeys(offsets, 0)
     for repeat in range(repeats):
         rng = np.random.default_rng([n, round(10 * load), repeat])
-        times_ns = long_tailed(n, rng) if server == LONG_TAIL else response_times(load, n, rng)
+        times_ns = times_of(server, n, rng)
         snapshot = snapshot_of(times_ns)
         at_truth.append(decision(snapshot, statistic, exact))
         naive.append(decision(snapshot_of(times_ns, in_order=False), statistic, exact))
-        worth.append(find(rule_from("e2e", f"{statistic} < {round(exact)}ns"), snapshot, 0.95).n_eff or n)
+        worth.append(find(rule_from("e2e", _condition(statistic, exact)), snapshot, 0.95).n_eff or n)
         for offset in offsets:
-            wanted = Decision.TRUE if offset > 1 else Decision.FALSE
+            wanted = Decision.TRUE if (offset > 1) != (statistic in FLOORS) else Decision.FALSE
             right[offset] += decision(snapshot, statistic, offset * exact) is wanted
         if looks:
             first.append(first_decision(times_ns, statistic, exact))
@@ -205,8 +315,28 @@ def table(lines: list[Line]) -> Iterator[str]:
         )
 
 
+def rate_table(lines: list[RateLine]) -> Iterator[str]:
+    """As Markdown; shares in per cent."""
+    offsets = (f"limit x {offset:g}" for offset in RATE_OFFSETS)
+    yield _row("server", "slices", "wrong PASS", "wrong FAIL", "width", *offsets)
+    yield _row(*["---"] * (5 + len(RATE_OFFSETS)))
+    for each in lines:
+        yield _row(
+            each.server,
+            f"{each.n:,}",
+            f"{100 * each.wrong_pass:.1f}",
+            f"{100 * each.wrong_fail:.1f}",
+            f"{each.width:.2f}",
+            *(f"{100 * each.decided[offset]:.0f}" for offset in RATE_OFFSETS),
+        )
+
+
 def _row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+def _as_dicts(lines: Sequence[Line | RateLine]) -> list[dict[str, Any]]:
+    return [each._asdict() for each in lines]
 
 
 def main() -> int:
@@ -221,16 +351,22 @@ def main() -> int:
     sizes = SIZES[:-1] if arguments.quick else SIZES
     work = [(server, n, rule) for server in SERVERS for n in sizes for rule in STATISTICS]
     work += [(LONG_TAIL, n, "mean") for n in sizes]
+    work += [(ALTERNATING, n, rule) for n in sizes for rule in ("p90", "p95", "p99")]
+    work += [("M/M/1 at 0.9", n, rule) for n in (10, *sizes) for rule in FLOORS]
+    of_rates = [(server, n, repeats) for server in SWAYS for n in SLICES]
+    of_rates += [(server, n, repeats) for server, spell in SPELLS.items() for n in SLICES if n >= 6 * spell]
     with Pool() as pool:
         lines = pool.starmap(functools.partial(line, repeats=repeats), work, chunksize=1)
-    print("\n".join(table(lines)))
+        rates = pool.starmap(rate_line, of_rates, chunksize=1)
+    print("\n".join((*table(lines), "", *rate_table(rates))))
     allowed = 0.05 + 3 * math.sqrt(0.05 * 0.95 / repeats)
     worst = max(max(each.wrong_pass, each.wrong_fail, each.looks_pass, each.looks_fail) for each in lines)
+    worst = max(worst, *(max(each.wrong_pass, each.wrong_fail) for each in rates))
     print(
         f"\n{repeats} runs a line, {time.monotonic() - begun:.0f} s; the worst is {100 * worst:.1f} % wrong"
     )
     if arguments.json:
-        arguments.json.write_text(json.dumps([each._asdict() for each in lines], indent=1))
+        arguments.json.write_text(json.dumps([*_as_dicts(lines), *_as_dicts(rates)], indent=1))
     return int(worst > allowed)
 
 

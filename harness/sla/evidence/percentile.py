@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from harness.metrics import Unit
 from harness.recorder import step
 from harness.sla import spells, tails
 from harness.sla.dependence import INDEPENDENT, of_share
@@ -113,8 +114,7 @@ def _clear(
 ) -> tuple[Decision, float | None, float | None] | None:
     """Decision and bounds where all values lie so far on one side of the limit that few decide; else None.
 
-    As many are asked for as if they were independent. Small rates are long times, so a floor is a ceiling of
-    the reciprocals.
+    As many are asked for as if they were independent.
 
     Args:
         rule: The rule.
@@ -126,19 +126,39 @@ def _clear(
         confidence: Of decision and bounds.
     """
     is_ceiling, (beyond, n) = rule.operator.is_ceiling, counted
-    least, most = float(histogram.minimum), float(histogram.maximum)
-    allowed = _allowed(rule)
-    decision = decide(beyond, n, allowed, confidence, INDEPENDENT)
-    if decision is Decision.OPEN or not least:
+    decision = decide(beyond, n, _allowed(rule), confidence, INDEPENDENT)
+    if decision is Decision.OPEN or not histogram.minimum:
         return None
-    if not is_ceiling:
-        p, least, most = 100 - p, 1 / most, 1 / least
-    most = least + (most - least) * math.log1p(n) / math.log1p(histogram.n)
-    holds, worth = decision is Decision.TRUE, dependence.worth(n)
-    bound = (
-        tails.upper(p, least, most, worth, confidence) if holds else tails.lower(p, least, worth, confidence)
-    )
-    bound = bound if is_ceiling else 1 / bound
+    holds, growth = decision is Decision.TRUE, math.log1p(n) / math.log1p(histogram.n)
+    ends = float(histogram.minimum), float(histogram.maximum)
+    bound = _by_tail(rule, p, ends, growth, dependence.worth(n), confidence, holds=holds)
     if rule.holds(bound * step(rule.unit)) != holds:
         return None
     return (decision, None, bound) if is_ceiling == holds else (decision, bound, None)
+
+
+def _by_tail(
+    rule: Rule,
+    p: float,
+    ends: tuple[float, float],
+    growth: float,
+    worth: float,
+    confidence: float,
+    *,
+    holds: bool,
+) -> float:
+    """What percentile ``p`` is at most, for a ceiling that holds or a floor that doesn't; else at least.
+
+    A floor is the mirror image of a ceiling: the tail reaches down from the largest value. But small rates
+    are long times, so a floor of rates is a ceiling of their reciprocals.
+    """
+    least, most = ends
+    if not rule.operator.is_ceiling and holds and rule.unit != Unit.TOKENS_PER_SECOND:
+        return most - tails.upper(100 - p, 0.0, (most - least) * growth, worth, confidence)
+    if not rule.operator.is_ceiling:
+        p, least, most = 100 - p, 1 / most, 1 / least
+    if holds:
+        bound = tails.upper(p, least, least + (most - least) * growth, worth, confidence)
+    else:
+        bound = tails.lower(p, least, worth, confidence)
+    return bound if rule.operator.is_ceiling else 1 / bound

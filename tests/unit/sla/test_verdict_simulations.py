@@ -10,7 +10,18 @@ import pytest
 from scipy.signal import lfilter
 from scipy.stats import binomtest
 
-from benchmarks.verdicts import SERVERS, decision, line, response_times, snapshot_of, table, truth
+from benchmarks.verdicts import (
+    ALTERNATING,
+    SERVERS,
+    decision,
+    line,
+    rate_line,
+    rate_table,
+    response_times,
+    snapshot_of,
+    table,
+    truth,
+)
 from harness.sla.evidence import find
 from harness.sla.grammar import rule_from
 from harness.sla.statistics import Decision
@@ -81,6 +92,38 @@ def test_a_quiet_stretch_proves_nothing_of_a_queue(server: str, rule: str, n: in
     found = line(server, n, rule, REPEATS, looks=False, offsets=())
     assert is_credible(found.wrong_pass), found
     assert is_credible(found.wrong_fail), found
+
+
+@pytest.mark.parametrize(
+    ("n", "rule"),
+    [(60, "p95"), *(pytest.param(n, p, marks=pytest.mark.soak) for n, p in ((30, "p90"), (300, "p99")))],
+)
+def test_requests_that_alternate_are_alike_all_the_same(n: int, rule: str) -> None:
+    """Every other one is; neighbours that are unlike made up for it, and gave 20 % of wrong PASSes."""
+    found = line(ALTERNATING, n, rule, REPEATS, looks=False, offsets=())
+    assert is_credible(found.wrong_pass), found
+    assert is_credible(found.wrong_fail), found
+
+
+@pytest.mark.parametrize(
+    ("n", "rule"),
+    [
+        (29, "p10 >="),
+        *(pytest.param(n, p, marks=pytest.mark.soak) for n, p in ((10, "p50 >="), (60, "p5 >="))),
+    ],
+)
+def test_a_busy_stretch_proves_no_floor(n: int, rule: str) -> None:
+    """A few requests of a queue that all waited: a quick one is no farther below them than they range."""
+    found = line("M/M/1 at 0.9", n, rule, REPEATS, looks=False, offsets=())
+    assert is_credible(found.wrong_pass), found
+    assert is_credible(found.wrong_fail), found
+
+
+def test_rates_of_a_server_that_sways_deceive_rarely() -> None:
+    lines = [rate_line(server, 64, REPEATS) for server in ("sways, 0.9", "on and off, 5", "Poisson")]
+    assert all(is_credible(max(each.wrong_pass, each.wrong_fail)) for each in lines), lines
+    assert lines[-1].width < 1.3
+    assert len({row.count("|") for row in rate_table(lines)}) == 1
 
 
 @pytest.mark.parametrize("n", [8, 45, pytest.param(30, marks=pytest.mark.soak)])
