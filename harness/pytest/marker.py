@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from harness.pytest import baseline
 from harness.pytest.table import Complaint
 from harness.pytest.used_runs import current, own_runs, shared_runs
+from harness.sla.contradictions import demand_consistent
 from harness.sla.errors import RuleError
 from harness.sla.keywords import rules_of_keywords
 from reports.result import Verdict
@@ -47,9 +48,13 @@ def rules_now(config: pytest.Config) -> tuple[Rule, ...]:
 
 
 def fault(item: pytest.Item) -> str | None:
-    """What is wrong with the markers themselves; None for nothing."""
+    """What is wrong with the markers themselves; None for nothing.
+
+    What a load has no values for is known only where it is sent: its scenario may be an open loop, or state
+    the objectives of single requests that goodput counts.
+    """
     try:
-        rules_of(item)
+        demand_consistent(rules_of(item))
     except RuleError as error:
         return f"sla marker: {error}"
     return baseline.fault(item)

@@ -110,14 +110,18 @@ def test_all_wrong_markers_are_told_at_once_but_for_deselected_ones(
         def test_one(load): pass
         @pytest.mark.sla(ttft_q99="1s")
         def test_two(load): pass
+        @pytest.mark.sla(ttft_p95="<500ms", ttft_p90=">1s")
+        def test_three(load): pass
         @pytest.mark.sla(ttft_p50="1s")
         def test_right(load): load(requests=60, prompts="Hi")
         """
     )
     result = project.runpytest_inprocess()
-    result.stderr.fnmatch_lines(["*::test_one: *'tttf'*", "*::test_two: *'q99'*"])
+    result.stderr.fnmatch_lines(
+        ["*::test_one: *'tttf'*", "*::test_two: *'q99'*", "*::test_three: *can't both hold*"]
+    )
     assert not spine.calls
-    project.runpytest_inprocess("-k", "right").assert_outcomes(passed=1, deselected=2)
+    project.runpytest_inprocess("-k", "right").assert_outcomes(passed=1, deselected=3)
 
 
 def test_a_wrong_marker_that_a_fixture_adds_is_refused_too(
