@@ -296,10 +296,12 @@ def _failure(error: Exception, handler: StampingHandler | None) -> Failure:
         return connect_failure(_as_exception(error.certificate_error))
     if isinstance(error, aiohttp.ClientConnectorError):
         return connect_failure(error.os_error)
-    if isinstance(error, ssl.SSLError) or handler is None:
+    if handler is None:
         return connect_failure(error)
     if isinstance(error, aiohttp.ClientResponseError):
         return Failure(End.NOT_HTTP, "framing", error.message)
+    if isinstance(error, ssl.SSLError):
+        return exchange_failure(error)
     if isinstance(handler.lost_by, OSError):
         return exchange_failure(handler.lost_by)
     if isinstance(error, aiohttp.ServerDisconnectedError):

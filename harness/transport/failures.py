@@ -48,7 +48,8 @@ def connect_failure(error: Exception) -> Failure:
     if number in _AWAY:
         return Failure(End.CONNECT_ERROR, *_AWAY[number])
     if isinstance(error, ConnectionError):
-        return Failure(End.CONNECT_ERROR, "reset", f"connection lost while connecting ({error})")
+        how = str(error) or "the server closed it"
+        return Failure(End.CONNECT_ERROR, "reset", f"connection lost while connecting ({how})")
     if isinstance(error, OSError):
         return Failure(End.CONNECT_ERROR, "other", str(error))
     return Failure(End.CLIENT_ERROR, type(error).__name__, str(error))
@@ -57,7 +58,7 @@ def connect_failure(error: Exception) -> Failure:
 def exchange_failure(error: Exception) -> Failure:
     """What the loss of an established connection means."""
     if isinstance(error, ssl.SSLError):
-        return _tls_failure(error)
+        return Failure(End.TLS_ERROR, "broken", f"TLS broke amid the exchange ({error.reason or error})")
     if isinstance(error, OSError):
         return Failure(End.RESET, "", f"connection lost ({error.strerror or error})")
     return Failure(End.CLIENT_ERROR, type(error).__name__, str(error))

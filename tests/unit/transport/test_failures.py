@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import ssl
 
 import pytest
 
@@ -44,6 +45,21 @@ def test_an_unknown_name() -> None:
 def test_a_lost_connection() -> None:
     assert exchange_failure(ConnectionResetError(errno.ECONNRESET, "reset by peer")).end is End.RESET
     assert exchange_failure(BrokenPipeError(errno.EPIPE, "broken pipe")).end is End.RESET
+
+
+def test_closed_while_connecting_is_told_in_words() -> None:
+    """The event loop's exception for it says nothing."""
+    assert connect_failure(ConnectionResetError()).message.endswith("(the server closed it)")
+
+
+def test_tls_that_breaks_later_is_no_server_without_tls() -> None:
+    """It has spoken TLS by then."""
+    error = ssl.SSLError(1, "wrong version number")
+    error.reason = "WRONG_VERSION_NUMBER"
+    assert connect_failure(error).detail == "no_tls"
+    later = exchange_failure(error)
+    assert (later.end, later.detail) == (End.TLS_ERROR, "broken")
+    assert "http://" not in later.message
 
 
 def test_a_fault_of_ours() -> None:
