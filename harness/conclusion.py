@@ -11,6 +11,7 @@ from harness.calibration.kept import beyond
 from harness.damage import UNDAMAGED
 from harness.looks import NUM_LOOKS, confidence_at, place_of
 from harness.metrics import metric
+from harness.quality.of_scenario import note as quality_note
 from harness.recorder import step
 from harness.secrets import without_secrets
 from harness.sla.judge import judge
@@ -63,7 +64,8 @@ class Conclusion:
         snapshot = tally.summarizer.snapshot(
             ended_ns=checkpoint.elapsed_ns, interrupted=not checkpoint.is_whole, health=known_health
         )
-        snapshot = dataclasses.replace(snapshot, server=server_samples(telemetry, snapshot.window_ns))
+        server_said = server_samples(telemetry, snapshot.window_ns)
+        snapshot = dataclasses.replace(snapshot, server=server_said, quality=manifest.quality)
         summary = tally.summarizer.summary(snapshot, scenario.confidence)
         looks = self._looks(checkpoint)
         judgement = self._judgement(snapshot, checkpoint, known_health, looks)
@@ -113,6 +115,8 @@ class Conclusion:
         yield from _end_notes(checkpoint)
         yield from self._warm_up_notes()
         yield from self._manifest.notes
+        if self._manifest.quality is not None:
+            yield quality_note(self._manifest.quality)
         yield from summary.notes
         yield from self._calibration_notes(checkpoint, summary)
 

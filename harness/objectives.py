@@ -9,7 +9,7 @@ from harness.comparison.objectives import relative_rules_from
 from harness.sla.contradictions import demand_consistent
 from harness.sla.errors import RuleError
 from harness.sla.grammar import parse_key, rules_from
-from harness.sla.preconditions import demand_judgeable
+from harness.sla.preconditions import demand_judgeable, demand_reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,6 +34,8 @@ def objectives_of(scenario: Scenario, schedule: Schedule, *, telemetry: bool = T
     rules = rules_from(scenario.thresholds)
     demand_consistent(rules)
     demand_values(rules, scenario, schedule.loop, until_decided=schedule.stop.decided, telemetry=telemetry)
+    if scenario.quality is not None and scenario.quality.reference is None:
+        demand_reference(rules)
     return rules
 
 
@@ -64,6 +66,7 @@ def demand_values(
         deadlines=scenario.token_deadlines is not None,
         until_decided=until_decided,
         telemetry=telemetry,
+        quality=scenario.quality is not None,
     )
 
 

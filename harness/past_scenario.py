@@ -15,6 +15,7 @@ _NOT_SENT_AGAIN: Final = {
     "prompts": {"source": "text", "text": "-"},
     "tokenizer": WORDS,
 }
+_FILES_OF_QUALITY: Final = ("text", "reference")
 
 
 def past_scenario(scenario: Mapping[str, Any]) -> Scenario:
@@ -28,4 +29,8 @@ def past_scenario(scenario: Mapping[str, Any]) -> Scenario:
     Raises:
         ScenarioError: It is no scenario of this version.
     """
-    return scenario_from({**scenario, **_NOT_SENT_AGAIN})
+    kept = {**scenario, **_NOT_SENT_AGAIN}
+    if "quality" in scenario:
+        quality = scenario["quality"]
+        kept["quality"] = {key: quality[key] for key in quality if key not in _FILES_OF_QUALITY}
+    return scenario_from(kept)

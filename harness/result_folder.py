@@ -24,6 +24,7 @@ from msgspec import structs
 
 from harness.decided import Decided
 from harness.errors import HarnessError
+from harness.quality.figures import Quality
 from harness.secrets import without_secrets
 from harness.window import Window
 from reports.result import ClientHealth
@@ -63,6 +64,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
             several looks (``harness.looks``).
         notes: What the reader must know of the plan.
         environment: What it ran on.
+        quality: What the server expected of a text before the load; None where that was not asked.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -77,6 +79,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     looks: bool = False
     notes: tuple[str, ...] = ()
     environment: dict[str, Any] = {}
+    quality: Quality | None = None
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):

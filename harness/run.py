@@ -27,6 +27,7 @@ from harness.looks import Looks
 from harness.objectives import objectives_of
 from harness.observer import Observer
 from harness.preflight import find_model
+from harness.quality import of_scenario
 from harness.recount import recounted
 from harness.result_folder import Manifest, ResultFolder, not_all_written
 from harness.second_look import judged_with
@@ -154,6 +155,7 @@ async def run(
         schedule = await schedule_of(scenario, target, name)
     if embedding is not None and embedding.requests is not None:
         schedule = embedding.requests.schedule_like(schedule)
+    quality = await of_scenario.measured(scenario.quality, target, name)
     client = Client(target, scenario.endpoint, name, scenario.timeouts, scenario.local_counter())
     num_workers, worker_notes = crew_size(workers, schedule)
     interruption = interruption or Interruption()
@@ -162,6 +164,7 @@ async def run(
         at_end.push_async_callback(client.close)
         folder = ResultFolder.create(result_dir, scenario.name)
         manifest = _manifest(scenario, schedule, target, name, worker_notes, embedding)
+        manifest = structs.replace(manifest, quality=quality)
         folder.save(manifest)
         keep(baseline, folder)
         tally = Tally(manifest)

@@ -19,6 +19,7 @@ from scenarios.overrides import override
 from scenarios.plain_text import check_texts
 from scenarios.plan import plan
 from scenarios.prompts import Prompts
+from scenarios.quality_text import QualityText
 from scenarios.ranges import MAX_WHOLE
 from scenarios.rates import Share
 from scenarios.sampling import Sampling
@@ -58,6 +59,7 @@ class Scenario(Section):
         sampling: What else goes into the body of each request.
         timeouts: How long to wait for what.
         thresholds: Objectives by metric, as k6 writes them: ``ttft: ["p95 < 500ms"]``.
+        quality: A text by which quality is measured before the load; None to measure none.
         confidence: Of a PASS or a FAIL, between 0 and 1.
         stall_limit: A gap between tokens longer than this is a stall.
         token_deadlines: When each token should be there, for ``token_deadline_attainment``.
@@ -77,6 +79,7 @@ class Scenario(Section):
     sampling: Sampling = Field(default_factory=Sampling)
     timeouts: Timeouts = Field(default_factory=Timeouts)
     thresholds: dict[str, Texts] = Field(default_factory=dict)
+    quality: QualityText | None = None
     confidence: Share = 0.95
     stall_limit: Duration = 1_000_000_000
     token_deadlines: TokenDeadlines | None = None

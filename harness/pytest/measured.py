@@ -82,7 +82,7 @@ class Judge:
         result = self.finished.result
         if (rate := result.rate(blank.metric)) is not None:
             return rate.value
-        if not blank.is_rate and not blank.is_of_server:
+        if blank.is_of_requests:
             summary = result.metric(*blank.series(result.loop))
             if summary is None or not summary.n:
                 return None

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from harness import metrics
+from harness.quality_figures import QUALITY_FIGURES
 from harness.rates import ERROR_RATE, SHARE, UNITS
 from harness.series import BASES, RESPONSE
 from harness.server_figures import SERVER_FIGURES
@@ -46,6 +47,9 @@ _OTHER_WORDS: Final = {
     "inter_token_latency": "itl",
     "time_to_first_token": "ttft",
     "time_per_output_token": "tpot",
+    "kl": "kl_top_mean",
+    "kl_mean": "kl_top_mean",
+    "kl_p99": "kl_top_p99",
 }
 
 
@@ -91,7 +95,7 @@ def parse_key(key: str) -> tuple[str, str | None]:
         RuleError: There is no such metric, or it has no such basis.
     """
     name, basis = _split_basis(share_of(key.strip()))
-    known = (*metrics.names(), *UNITS, *SERVER_FIGURES)
+    known = (*metrics.names(), *UNITS, *SERVER_FIGURES, *QUALITY_FIGURES)
     if name not in known:
         raise RuleError(f"'{name}' is no metric; {_meant(name, known)}")
     has_bases = name in metrics.names() and metrics.metric(name).has_bases
@@ -138,7 +142,7 @@ def _operator(text: str) -> Operator:
 
 
 def _statistic(text: str, metric: str) -> Statistic | None:
-    if metric in UNITS:
+    if metric in UNITS or metric in QUALITY_FIGURES:
         if text:
             raise RuleError(f"'{text}' of a single number; write {_example(metric)}")
         return None
@@ -205,12 +209,16 @@ def _example(metric: str) -> str:
         "tokens/s": "'> 100 tokens/s'" if metric in UNITS else "'p5 >= 20 tokens/s'",
         "requests/s": "'>= 5/s'",
         "share": _share_example(metric),
+        "": "'< 1.005'" if metric == "perplexity_ratio" else "'< 30'",
+        "nats": "'< 0.01'",
     }[unit_of(metric)]
 
 
 def _share_example(metric: str) -> str:
     if metric in SERVER_FIGURES:
         return "'max < 90%'"
+    if metric in QUALITY_FIGURES:
+        return "'> 98%'"
     if metric not in UNITS:
         return "'p5 >= 90%'"
     return "'< 1%'" if metric.startswith(ERROR_RATE) else "'>= 95%'"

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from harness.metrics import Unit
+from harness.quality_figures import NATS, PLAIN, QUALITY_FIGURES
 from harness.rates import SHARE, UNITS
 from harness.sla.errors import RuleError
 from harness.sla.grammar import is_relative, keys_of_values, parse_key, parse_statistic, rule_from
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from harness.sla.rule import Rule
 
 _TAIL: Final = re.compile(r"(?P<key>\w+?)_(?P<statistic>p\d+(?:_\d+)?|mean|min|max)")
-_SMALLER_IS_BETTER: Final = (Unit.NS, SHARE, Unit.STALLS, Unit.REQUESTS)
+_SMALLER_IS_BETTER: Final = (Unit.NS, SHARE, Unit.STALLS, Unit.REQUESTS, PLAIN, NATS)
 
 
 def rules_of_keywords(keywords: Mapping[str, object]) -> tuple[Rule, ...]:
@@ -56,7 +57,7 @@ def split_name(name: str) -> tuple[str, str]:
     Raises:
         RuleError: None is.
     """
-    if name in UNITS:
+    if name in UNITS or name in QUALITY_FIGURES:
         return name, ""
     key, statistic = _part(name)
     try:
@@ -83,7 +84,7 @@ def _part(name: str) -> tuple[str, str]:
 
 def _operator(key: str, statistic: str) -> str:
     metric, _ = parse_key(key)
-    if metric.endswith("attainment") or statistic == "min":
+    if metric.endswith(("attainment", "agreement")) or statistic == "min":
         return ">="
     unit = unit_of(metric)
     return "<=" if unit in _SMALLER_IS_BETTER or statistic == "max" else ">="

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness import metrics
+from harness.quality_figures import QUALITY_FIGURES
 from harness.rates import OF_OBJECTIVES
 from harness.sla.errors import RuleError
 
@@ -22,6 +23,7 @@ def demand_judgeable(
     deadlines: bool = False,
     until_decided: bool = False,
     telemetry: bool = True,
+    quality: bool = False,
 ) -> None:
     """Refuse rules that no run of this kind could be judged by.
 
@@ -32,6 +34,7 @@ def demand_judgeable(
         deadlines: Whether the scenario states ``token_deadlines``.
         until_decided: Whether the run is to end once all of them are decided.
         telemetry: Whether the server's own metrics are read meanwhile.
+        quality: Whether the server's quality is measured before.
 
     Raises:
         RuleError: One of them has no values in such a run.
@@ -42,6 +45,8 @@ def demand_judgeable(
     for rule in rules:
         if rule.is_of_server:
             _demand_looks(rule, telemetry=telemetry, until_decided=until_decided)
+        elif rule.is_of_quality:
+            _demand_quality(rule, stated=quality, until_decided=until_decided)
         elif rule.is_rate:
             _demand_objectives(rule, rules)
         else:
@@ -64,6 +69,32 @@ def _demand_looks(rule: Rule, *, telemetry: bool, until_decided: bool) -> None:
         raise RuleError(
             f"'{rule}': what the server says of itself is judged when the run is over, so it can't end a run "
             "as decided; take stop.decided out, or the objective"
+        )
+
+
+def demand_reference(rules: Iterable[Rule]) -> None:
+    """Refuse rules that hold a server's quality against that of another, where none is named.
+
+    Raises:
+        RuleError: There is such a rule.
+    """
+    for rule in rules:
+        if rule.is_of_quality and QUALITY_FIGURES[rule.metric].needs_reference:
+            raise RuleError(
+                f"'{rule}': there is nothing to hold the server against; name what 'tokenpace quality "
+                "--record FILE' wrote of another: quality: {reference: FILE}"
+            )
+
+
+def _demand_quality(rule: Rule, *, stated: bool, until_decided: bool) -> None:
+    if not stated:
+        raise RuleError(
+            f"'{rule}': the scenario doesn't measure quality; state quality: {{}} for the text that ships"
+        )
+    if until_decided:
+        raise RuleError(
+            f"'{rule}': quality is judged when the run is over, so it can't end a run as decided; take "
+            "stop.decided out, or the objective"
         )
 
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from harness.metrics import Unit
+from harness.quality_figures import NATS, PLAIN
 from harness.rates import REQUESTS_PER_SECOND, SHARE, TOKENS_PER_SECOND
 from harness.sla.errors import RuleError
 from scenarios.durations import format_duration, parse_duration
@@ -21,6 +22,8 @@ _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.ASCII 
 _TOKENS: Final = re.compile(r"(\d+\.?\d*)\s*(?:tokens?)?", re.ASCII)
 _REQUESTS: Final = re.compile(r"(\d+\.?\d*|\.\d+)\s*(?:req|requests?)?", re.ASCII)
 _STALLS: Final = re.compile(r"(\d+\.?\d*|\.\d+)\s*(?:stalls?)?", re.ASCII)
+_PLAIN: Final = re.compile(r"(\d+\.?\d*|\.\d+)", re.ASCII)
+_NATS: Final = re.compile(r"(\d+\.?\d*|\.\d+)\s*(?:nats?)?", re.ASCII)
 _TOKEN_RATE: Final = re.compile(r"(\d+\.?\d*|\.\d+)\s*(?:tok|tokens?)?\s*/\s*([smh])", re.ASCII)
 _REQUEST_RATE: Final = re.compile(r"(\d+\.?\d*|\.\d+)\s*(?:req|requests?)?\s*/\s*([smh])", re.ASCII)
 
@@ -31,7 +34,8 @@ def parse_quantity(text: str, unit: str) -> float:
     Args:
         text: A duration for ns; ``12`` or ``12 tokens``; ``100 tokens/s``; ``5/s`` or ``300/m`` for
             requests/s; ``1%`` or ``0.01`` for a share, where 1 alone could mean either end.
-        unit: One of ``ns``, ``tokens``, ``stalls``, ``requests``, ``tokens/s``, ``requests/s``, ``share``.
+        unit: One of ``ns``, ``tokens``, ``stalls``, ``requests``, ``tokens/s``, ``requests/s``, ``share``,
+            ``nats``, and empty for plain numbers.
 
     Raises:
         RuleError: Not such a value, or its unit is missing where another unit could be meant.
@@ -86,6 +90,8 @@ _PARSERS: Final[dict[str, Callable[[str], float]]] = {
     Unit.TOKENS: _number_of("tokens", _TOKENS, "12 or 12 tokens"),
     Unit.STALLS: _number_of("stalls", _STALLS, "2 or 0.1"),
     Unit.REQUESTS: _number_of("requests", _REQUESTS, "4"),
+    PLAIN: _number_of("a plain kind", _PLAIN, "1.005 or 30"),
+    NATS: _number_of("nats", _NATS, "0.01 or 0.01 nats"),
     TOKENS_PER_SECOND: _token_rate,
     REQUESTS_PER_SECOND: _request_rate,
     SHARE: _share,
@@ -110,6 +116,8 @@ _SUFFIX: Final = {
     Unit.TOKENS: "",
     Unit.STALLS: "",
     Unit.REQUESTS: "",
+    PLAIN: "",
+    NATS: " nats",
     TOKENS_PER_SECOND: " tokens/s",
     REQUESTS_PER_SECOND: "/s",
 }

@@ -11,6 +11,7 @@ In a scenario they stand under the metric, as k6 writes its thresholds::
       error_rate[timeout]: ["< 0.1%"]        # of one class; also error_rate_timeout
       goodput: [">= 5/s"]
       server_kv_cache_usage: ["max < 90%"]   # what the server says of itself
+      perplexity_ratio: ["< 1.005"]          # of the quality that the scenario measures
 
 In the pytest marker they are keywords: ``ttft_p99="500ms"``, ``ttft_p99_9="2s"``, ``error_rate="<1%"``,
 ``error_rate_timeout="0.1%"``.
@@ -24,6 +25,7 @@ import enum
 import msgspec
 
 from harness import metrics
+from harness.quality_figures import QUALITY_FIGURES
 from harness.rates import OF_OUTPUT_TOKENS, UNITS
 from harness.series import SERVICE, Series, series_of
 from harness.server_figures import SERVER_FIGURES
@@ -72,9 +74,11 @@ class Statistic(msgspec.Struct, frozen=True):
 
 
 def unit_of(metric: str) -> str:
-    """Of limit and values of a metric, rate, share or figure of the server."""
+    """Of limit and values of a metric, rate, share or figure of the server or of quality."""
     if metric in UNITS:
         return UNITS[metric]
+    if metric in QUALITY_FIGURES:
+        return QUALITY_FIGURES[metric].unit
     figure = SERVER_FIGURES.get(metric)
     return metrics.metric(metric).unit if figure is None else figure.unit
 
@@ -84,9 +88,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         metric: A metric of ``harness.metrics``, a rate or share of ``harness.rates``, or a figure of
-            ``harness.server_figures``.
+            ``harness.server_figures`` or ``harness.quality_figures``.
         basis: ``response`` or ``service``; None for what has no bases.
-        statistic: What of the metric's values; None for a rate or share, which is one number.
+        statistic: What of the metric's values; None for what is one number.
         operator: How it compares.
         limit: In ``unit``.
     """
@@ -113,11 +117,21 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         return self.metric in SERVER_FIGURES
 
     @property
+    def is_of_quality(self) -> bool:
+        """True for what the server expects of a text."""
+        return self.metric in QUALITY_FIGURES
+
+    @property
+    def is_of_requests(self) -> bool:
+        """True for a metric of requests."""
+        return not (self.is_rate or self.is_of_server or self.is_of_quality)
+
+    @property
     def needs_output_tokens(self) -> bool:
         """Whether it depends on how many tokens answers have."""
         if self.is_rate:
             return self.metric in OF_OUTPUT_TOKENS
-        return not self.is_of_server and metrics.metric(self.metric).needs_output_tokens
+        return self.is_of_requests and metrics.metric(self.metric).needs_output_tokens
 
     @property
     def key(self) -> str:
@@ -144,11 +158,13 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             LookupError: It is about a rate.
         """
-        return Series(self.metric) if self.is_of_server else series_of(self.metric, self.basis, loop)
+        if self.is_of_server or self.is_of_quality:
+            return Series(self.metric)
+        return series_of(self.metric, self.basis, loop)
 
     def objective(self) -> str | None:
         """The condition for one request by itself; None where the rule says nothing of single requests."""
-        if self.is_rate or self.is_of_server:
+        if not self.is_of_requests:
             return None
         if not isinstance(metrics.metric(self.metric), metrics.RequestMetric):
             return None

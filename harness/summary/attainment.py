@@ -44,9 +44,7 @@ class Attainment(Counting):
         self._objectives = [
             (metric.under(terms), rule.series(loop), rule)
             for rule in rules
-            if not rule.is_rate
-            and not rule.is_of_server
-            and isinstance(metric := metrics.metric(rule.metric), RequestMetric)
+            if rule.is_of_requests and isinstance(metric := metrics.metric(rule.metric), RequestMetric)
         ]
 
     @property

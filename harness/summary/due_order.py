@@ -146,7 +146,7 @@ class DueOrder:
         for rule in rules:
             if rule.is_rate:
                 shares += [rule.metric] if rule.unit == SHARE else []
-            elif not rule.is_of_server:
+            elif rule.is_of_requests:
                 by_series.setdefault(rule.series(loop), []).append(rule)
         self._shares = tuple(dict.fromkeys(shares))
         self._valued = [_Valued(series, rules, terms) for series, rules in by_series.items()]

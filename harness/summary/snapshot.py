@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from harness.quality.figures import Quality
     from harness.series import Series
     from harness.summary.due_order import Ordered
     from harness.summary.token_arrivals import IntArray
@@ -40,6 +41,7 @@ class Snapshot:
         slice_s: Length of these slices.
         due_order: What of the requests in order of due time bears on the rules.
         server: What the server said of itself; None where that is not known (yet).
+        quality: What the server expected of a text before the load; None where that was not asked.
         estimate: What is to be said of output tokens that the server didn't count; None if it counted all.
     """
 
@@ -61,4 +63,5 @@ class Snapshot:
     due_order: Ordered
     estimate: str | None = None
     server: ServerSamples | None = None
+    quality: Quality | None = None
     cut_waits_ns: tuple[int, ...] = ()

@@ -15,7 +15,8 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True):
         metric: The name of the metric, rate, share or figure of the server.
         observed: The value that was judged, unrounded, in ``unit``. None without samples.
         limit: The limit in ``unit``.
-        unit: ``ns``, ``tokens``, ``stalls``, ``requests``, ``tokens/s``, ``requests/s`` or ``share``.
+        unit: ``ns``, ``tokens``, ``stalls``, ``requests``, ``tokens/s``, ``requests/s``, ``share``, ``nats``,
+            or empty for plain numbers.
         verdict: PASS, FAIL, INCONCLUSIVE or INVALID.
         confidence: The confidence the verdict was asked to have, 0..1.
         n: Number of samples behind ``observed``.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.metrics import Unit
-from harness.sla.evidence import extreme, mean, percentile, rate, server, share, stalls
+from harness.sla.evidence import extreme, mean, percentile, quality, rate, server, share, stalls
 from harness.sla.finding import Finding
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ def find(rule: Rule, snapshot: Snapshot, confidence: float) -> Finding:
     """
     if rule.is_of_server:
         return server.find(rule, snapshot, confidence)
+    if rule.is_of_quality:
+        return quality.find(rule, snapshot, confidence)
     if rule.is_rate:
         return _of_rate(rule, snapshot, confidence)
     series = rule.series(snapshot.loop)
