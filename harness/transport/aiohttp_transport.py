@@ -39,8 +39,11 @@ if TYPE_CHECKING:
 class _Attempt:
     """One sending of a request, from its beginning to the protocol that carries it."""
 
-    def __init__(self, timeline: Timeline, timeouts: Timeouts, connecting: asyncio.Timeout) -> None:
+    def __init__(
+        self, timeline: Timeline, timeouts: Timeouts, connecting: asyncio.Timeout, *, is_tls: bool
+    ) -> None:
         self.timeline = timeline
+        self.is_tls = is_tls
         self.begun_ns = time.monotonic_ns()
         self.handler: StampingHandler | None = None
         self.watchdog: Watchdog | None = None
@@ -102,10 +105,12 @@ class StampingHandler(ResponseHandler):
     def set_response_params(self, **params: Any) -> None:  # noqa: ANN401 (aiohttp's own signature)
         """aiohttp calls this in the task of the request, right before it writes it."""
         super().set_response_params(**params)
+        attempt = _attempt.get()
+        if attempt.is_tls and self.transport is not None and not self.transport.get_extra_info("ssl_object"):
+            return  # a proxy is asked for a tunnel first: nothing of that is the request's
         self.last_read_ns = 0
         self.begun.clear()
         self._body = None
-        attempt = _attempt.get()
         self._timeline = attempt.timeline
         attempt.connected(self)
 
@@ -213,7 +218,8 @@ class AiohttpTransport(Transport):
     async def _try(self, request: HttpRequest, timeline: Timeline) -> bool:
         """Send once; True if that must be done again because the kept-alive connection was closed."""
         connecting = asyncio.timeout(self._timeouts.connect / 1e9)
-        attempt = _Attempt(timeline, self._timeouts, connecting)
+        is_tls = self._target.scheme == "https"
+        attempt = _Attempt(timeline, self._timeouts, connecting, is_tls=is_tls)
         _attempt.set(attempt)
         try:
             async with connecting:
@@ -297,7 +303,7 @@ def _failure(error: Exception, handler: StampingHandler | None) -> Failure:
     if isinstance(error, aiohttp.ClientConnectorError):
         return connect_failure(error.os_error)
     if handler is None:
-        return connect_failure(error)
+        return _tunnel_failure(error)
     if isinstance(error, aiohttp.ClientResponseError):
         return Failure(End.NOT_HTTP, "framing", error.message)
     if isinstance(error, ssl.SSLError):
@@ -309,6 +315,15 @@ def _failure(error: Exception, handler: StampingHandler | None) -> Failure:
     if isinstance(error, aiohttp.ClientPayloadError):
         return Failure(End.CLOSED, "", "the server closed the connection in the middle of the answer")
     return exchange_failure(error)
+
+
+def _tunnel_failure(error: Exception) -> Failure:
+    """What an exception means before the request could be sent: only a proxy can have answered."""
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return Failure(End.CONNECT_ERROR, "proxy", "the proxy closed the connection without an answer")
+    if isinstance(error, aiohttp.ClientResponseError):
+        return Failure(End.CONNECT_ERROR, "proxy", f"the proxy's answer is none: {error.message}")
+    return connect_failure(error)
 
 
 def _as_exception(error: BaseException | str) -> Exception:
