@@ -71,8 +71,15 @@ class Engine:
 
     def start(self) -> None:
         """Begin the run and wait until its load begins, or it is known why it can't."""
-        _prepare()
-        native.new_thread(self._work, "tokenpace engine").start()
+        try:
+            _prepare()
+            native.new_thread(self._work, "tokenpace engine").start()
+        except (
+            BaseException
+        ) as error:  # this greenlet may be killed while it waits: the test has been stopped
+            self.error = error
+            self._is_over.set()
+            raise
         self._has_begun.wait()
 
     def interrupt(self, name: str) -> None:

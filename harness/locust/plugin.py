@@ -19,6 +19,8 @@ from harness.locust.signals import Signals
 from harness.locust.statistics import REQUEST
 from harness.locust.users import LLMUser, ScenarioUser
 from reports.formats import UnknownReportError
+from reports.result import Verdict
+from reports.result.verdict import exit_code
 from scenarios.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -142,6 +144,9 @@ class Plugin:
         if run is not None:
             self._environment.process_exit_code = run.exit_code
             self._show(run)
+        elif isinstance(session.engine.error, gevent.GreenletExit):
+            click.echo("tokenpace: Locust's test was stopped before the run began", err=True)
+            self._environment.process_exit_code = exit_code(Verdict.INVALID, self._signals.name)
         elif session.engine.error is not None:
             self._tell(session.engine.error)
 

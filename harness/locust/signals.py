@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import gevent
 
+from harness.closed_terminal import Terminals
+
 if TYPE_CHECKING:
     from types import FrameType
 
@@ -16,11 +18,12 @@ class Signals:
     """Notes the first one; the second one ends the process at once.
 
     Attributes:
-        name: ``SIGINT`` or ``SIGTERM``, None as long as none came.
+        name: ``SIGINT``, ``SIGTERM`` or ``SIGHUP``, None as long as none came.
     """
 
     def __init__(self) -> None:
         self.name: str | None = None
+        self._terminals = Terminals()
 
     def listen(self) -> None:
         """Listen from now on. Whoever took the signals before still gets them."""
@@ -34,8 +37,18 @@ class Signals:
         if callable(before):  # else Ctrl-C is ignored, and stays so
             signal.signal(signal.SIGINT, on_interrupt)
         gevent.signal_handler(signal.SIGTERM, self._note, signal.SIGTERM)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            gevent.signal_handler(signal.SIGHUP, self._hang_up)
 
     def _note(self, number: signal.Signals) -> None:
-        if self.name is not None:
+        if self.name is None:
+            self.name = number.name
+        elif self.name != signal.SIGHUP.name:
             os._exit(128 + number)
-        self.name = number.name
+
+    def _hang_up(self) -> None:
+        """Locust doesn't know this signal, which comes more than once: end it as SIGTERM does."""
+        self._terminals.leave_closed()
+        if self.name is None:
+            self.name = signal.SIGHUP.name
+            os.kill(os.getpid(), signal.SIGTERM)

@@ -7,45 +7,55 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import harness
 from tests.e2e.locust.conftest import ROOT, finished, locust
 
-_PARSE = """
-import sys
-import harness.locust
-from locust.argument_parser import get_parser
-
-for line in (["--master"], ["--worker"], ["--processes", "2"]):
-    try:
-        get_parser().parse_args(line)
-    except SystemExit as end:
-        print(end.code)
-parser = get_parser()
-print(sorted(parser.secret_args_included_in_web_ui))
-assert not parser.parse_args([]).api_key
-"""
+_PARTS = Path(__file__).with_name("parts.py")
 
 
-def test_what_is_not_built_is_refused_by_name_before_locust_forks(tmp_path: Path) -> None:
-    """And the key is a secret, of which the page is told nothing that the environment holds."""
-    done = subprocess.run(
-        [sys.executable, "-c", _PARSE],
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """What ``parts.py`` finds in a process in which Locust is imported; a line each."""
+    home = str(tmp_path_factory.mktemp("home"))
+    return subprocess.run(
+        [sys.executable, str(_PARTS)],
         capture_output=True,
         text=True,
         timeout=150,
         check=True,
-        cwd=tmp_path,
-        env={"OPENAI_API_KEY": "hidden", "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+        cwd=home,
+        env={"OPENAI_API_KEY": "hidden", "PATH": "/usr/bin:/bin", "HOME": home},
     )
-    assert done.stdout.split("\n")[:4] == ["2", "2", "2", "['api_key']"]
-    refusals = [line for line in done.stderr.splitlines() if "leave it out" in line]
-    assert [
-        any(option in line for line in refusals) for option in ("--master", "--worker", "--processes")
-    ] == [
-        True,
-        True,
-        True,
-    ]
+
+
+def test_what_is_not_built_is_refused_by_name_before_locust_forks(
+    parts: subprocess.CompletedProcess[str],
+) -> None:
+    assert "refused: [2, 2, 2]" in parts.stdout
+    refusals = [line for line in parts.stderr.splitlines() if "leave it out" in line]
+    for line, option in zip(refusals, ("--master", "--worker", "--processes"), strict=True):
+        assert f"{option}:" in line
+
+
+def test_the_key_is_a_secret_of_which_the_page_is_told_nothing(
+    parts: subprocess.CompletedProcess[str],
+) -> None:
+    """Though the environment holds it."""
+    assert "secret: ['api_key'] ''" in parts.stdout
+
+
+def test_the_threads_of_the_harness_are_those_of_the_system(parts: subprocess.CompletedProcess[str]) -> None:
+    """One blocks and the greenlets go on. Its letters come in order, by a greenlet that may wait."""
+    assert "threads: True True" in parts.stdout
+    assert f"letters: {list(range(100))}" in parts.stdout
+
+
+def test_a_test_that_is_stopped_before_the_run_began_waits_for_nothing(
+    parts: subprocess.CompletedProcess[str],
+) -> None:
+    assert "stopped: GreenletExit" in parts.stdout
 
 
 def test_a_run_that_cannot_begin_is_told_in_one_line() -> None:

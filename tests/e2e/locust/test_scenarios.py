@@ -59,18 +59,21 @@ def test_the_same_requests_the_same_numbers(
         assert abs(p50_ms(locust, name) - p50_ms(own.result, name)) < 5
 
 
-def test_a_signal_leaves_a_marked_result(scenario: Path, timetable: TimetableProcess, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_a_marked_result(
+    number: signal.Signals, scenario: Path, timetable: TimetableProcess, tmp_path: Path
+) -> None:
     folder = tmp_path / "run"
     process = start_tokenpace(
         *("run", scenario, "--base-url", timetable.url, *BY_LOCUST),
         *("--set", "load.requests=6000", "--output", folder),
     )
     await_a_record(process, folder)
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(number)
     _, errors = finished(process)
-    assert process.returncode == 143, errors
+    assert process.returncode == 128 + number, errors
     result = load(folder / "result.json")
-    assert result.interrupted == "SIGTERM"
+    assert result.interrupted == number.name
     assert 0 < result.outcomes["ok"] < 6_000
 
 
