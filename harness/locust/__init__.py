@@ -25,14 +25,12 @@ from __future__ import annotations
 
 from locust import events
 
+from harness.locust.answer import Answer, AnswerError
+from harness.locust.plugin import plug_in
 from harness.locust.real_threads import use_real_threads
-
-use_real_threads()
-
-from harness.locust.answer import Answer, AnswerError  # noqa: E402 (once the harness knows where threads are)
-from harness.locust.plugin import plug_in  # noqa: E402
-from harness.locust.users import LLMUser, ScenarioUser  # noqa: E402
+from harness.locust.users import LLMUser, ScenarioUser
 
 __all__ = ["Answer", "AnswerError", "LLMUser", "ScenarioUser"]
 
+use_real_threads()
 plug_in(events)

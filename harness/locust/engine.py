@@ -74,9 +74,7 @@ class Engine:
         try:
             _prepare()
             native.new_thread(self._work, "tokenpace engine").start()
-        except (
-            BaseException
-        ) as error:  # this greenlet may be killed while it waits: the test has been stopped
+        except BaseException as error:  # a greenlet may be killed: Locust's test has been stopped
             self.error = error
             self._is_over.set()
             raise
@@ -132,9 +130,7 @@ class Engine:
 
 def _prepare() -> None:
     """Do here what starts processes, and is kept: the engine's thread can't, where gevent has patched."""
-    logging.getLogger("httpx").setLevel(
-        logging.WARNING
-    )  # else Locust shows each look at the server's metrics
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # else each look at the server's metrics is shown
     platform.platform()
     try:
         load_library()

@@ -56,7 +56,7 @@ def test_the_same_requests_the_same_numbers(
         path.name for path in (tmp_path / "own").iterdir()
     }
     for name in ("ttft", "itl"):
-        assert abs(p50_ms(locust, name) - p50_ms(own.result, name)) < 5
+        assert abs(p50_ms(locust, name) - p50_ms(own.result, name)) < 25
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
