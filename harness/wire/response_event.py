@@ -113,8 +113,8 @@ def _borne(event: _Event, data: bytes) -> Delta:
         return Delta(error=error_text(data))
     if event.object == "response":
         return _reply(event)
-    if event.response is not None:
-        return _state(event.type, event.response)
+    if event.response is not None or event.type in _LAST:
+        return _state(event.type, event.response or _Response())
     return Delta(aside=error_in(data) if event.type is None else None)
 
 
@@ -136,6 +136,8 @@ def _state(event_type: str | None, response: _Response) -> Delta:
     if event_type in _LAST:
         delta.is_last = delta.has_choices = True
         _end(delta, response, event_type.removeprefix("response."))
+    elif response.error:
+        delta.aside = error_text(msgspec.json.encode(response.error))
     return delta
 
 

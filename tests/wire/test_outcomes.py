@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import struct
+from typing import Any
 
 import pytest
 
@@ -205,6 +206,31 @@ def test_a_200_that_is_no_answer(record_of: RecordOf, content_type: str, body: b
     record = record_of([(1, body)] if body else [], content_type=content_type)
     assert (record.outcome, record.detail) == (Outcome.BAD_RESPONSE, detail)
     assert record.message
+
+
+@pytest.mark.parametrize(
+    ("wire", "outcome", "message"),
+    [
+        ({"type": "response.completed"}, Outcome.OK, ""),
+        ({"type": "response.failed"}, Outcome.STREAM_ERROR, "without a message"),
+        (
+            {
+                "type": "response.in_progress",
+                "response": {"status": "failed", "error": {"message": "no GPU"}},
+            },
+            Outcome.STREAM_ERROR,
+            "no GPU",
+        ),
+    ],
+)
+def test_states_of_a_response(
+    record_of: RecordOf, wire: dict[str, Any], outcome: Outcome, message: str
+) -> None:
+    """Without the response itself, or with an error before the end that then never comes."""
+    token = event({"type": "response.output_text.delta", "delta": "a"})
+    record = record_of([(1, token), (2, event(wire))], endpoint="responses")
+    assert record.outcome is outcome
+    assert message in record.message
 
 
 def embedded(embedding: str) -> bytes:
