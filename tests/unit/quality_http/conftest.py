@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import threading
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 VOCAB_SIZE = 256
 
 
+@cache
 def law(last: int, sharpness: float = 1.0) -> list[float]:
     """Log-probabilities of what follows a byte: letters near it are likelier, and blanks after any."""
     weights = [
