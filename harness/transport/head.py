@@ -70,7 +70,8 @@ def check_begun(data: bytes) -> None:
     if _STATUS_LINE.fullmatch(line.removesuffix(b"\r")) is None:
         raise _no_reply(line.removesuffix(b"\r") or data)
     if not line.endswith(b"\r") or b"\n\n" in data:
-        raise NotHttpError(f"no HTTP/1.1 reply: lines end in LF without CR, it begins {shown(data)}")
+        head = data.partition(b"\n\n")[0]
+        raise NotHttpError(f"no HTTP/1.1 reply: lines end in LF without CR, it begins {shown(head)}")
 
 
 def shown(data: bytes) -> str:
