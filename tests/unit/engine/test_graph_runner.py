@@ -76,15 +76,20 @@ def tokens(outputs: dict[str, list[EngineOutput]]) -> dict[str, list[int]]:
 def test_the_whole_path_gives_the_same_tokens(
     make_gpu_engine: MakeEngine, make_engine: MakeEngine, make_request: MakeRequest, run: Run
 ) -> None:
-    """Prompts in chunks beside decodes, graphs with rows left over, preemption, greedy and seeded."""
+    """Chunks, one prompt scored, beside decodes, graphs with rows left over, preemption, greedy, seeded."""
     requests = [
-        make_request("a", [2 + i for i in range(17)], max_tokens=4),
+        make_request("a", [2 + i for i in range(17)], max_tokens=4, prompt_logprobs=1),
         make_request("b", [9], max_tokens=5, temperature=0.9, seed=3, top_p=0.9),
         make_request("c", [40, 41, 42], max_tokens=3, logprobs=2),
     ]
     engine = make_gpu_engine(max_num_seqs=5, max_num_batched_tokens=9, num_gpu_blocks_override=4)
-    found = tokens(run(engine, *requests))
-    assert found == tokens(run(make_engine(), *requests))
+    found, expected = run(engine, *requests), run(make_engine(), *requests)
+    assert tokens(found) == tokens(expected)
+    scores = [
+        [each.logprob for each in outputs["a"][0].prompt_logprobs or ()] for outputs in (found, expected)
+    ]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-3)
+    assert len(scores[0]) == 16
     replays = engine._computing._runner.replays  # type: ignore[attr-defined]
     assert sum(replays.values()) > 0
     assert engine.stats.num_free_blocks == engine.stats.num_blocks
