@@ -29,7 +29,7 @@
 #define MIN_UNIT_ROWS 17 /* fewer are as quick in lanes */
 #define MIN_PAIR_ROWS 5  /* the same where nothing has to be unpacked */
 
-enum form { NIBBLES, BYTES, PAIRS };
+enum form { NIBBLES, BYTES, PAIRS, CHANNELS };
 
 /* Quantized rows: values [rows, blocks, 32]; of every block its scale, scale x sum, and sum. */
 typedef struct {
@@ -385,6 +385,10 @@ static int prefers_unit(int64_t num_rows, enum form form) {
 int block_linear_part(const void *x, const void *weight, const float *bias, void *output, int64_t num_rows,
                       int64_t num_inputs, int64_t num_outputs, int form, int x_is_bfloat16, int output_is_bfloat16,
                       int allow_unit, int part, int num_parts) {
+    if (form == CHANNELS) {
+        return channel_linear_part(x, weight, bias, output, num_rows, num_inputs, num_outputs, x_is_bfloat16,
+                                   output_is_bfloat16, allow_unit, part, num_parts);
+    }
     Job job = {x, weight, bias, output, x_is_bfloat16, output_is_bfloat16, num_rows, num_inputs / BLOCK, num_outputs,
                (enum form)form, allow_unit && x_is_bfloat16 && prefers_unit(num_rows, (enum form)form), {0}};
     return job.use_unit ? multiply_by_unit(&job, part, num_parts) : multiply_in_lanes(&job, x, part, num_parts);

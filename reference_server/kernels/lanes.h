@@ -30,6 +30,7 @@ static inline ints load_bytes(const uint8_t *p) { return _mm512_loadu_si512(p); 
 static inline ints low_nibbles(ints v) { return _mm512_and_si512(v, _mm512_set1_epi8(15)); }
 static inline ints high_nibbles(ints v) { return low_nibbles(_mm512_srli_epi16(v, 4)); }
 static inline ints all_ints(int32_t x) { return _mm512_set1_epi32(x); }
+static inline ints add_ints(ints a, ints b) { return _mm512_add_epi32(a, b); }
 static inline ints dot_nibbles(ints sum, ints w, ints x) { return _mm512_dpbusd_epi32(sum, w, x); }
 static inline ints dot_bytes(ints sum, ints w, ints x) { return _mm512_dpbusd_epi32(sum, w, x); }
 static inline floats load_halves(const uint8_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p)); }
@@ -104,6 +105,7 @@ static inline ints load_bytes(const uint8_t *p) { return _mm256_loadu_si256((con
 static inline ints low_nibbles(ints v) { return _mm256_and_si256(v, _mm256_set1_epi8(15)); }
 static inline ints high_nibbles(ints v) { return low_nibbles(_mm256_srli_epi16(v, 4)); }
 static inline ints all_ints(int32_t x) { return _mm256_set1_epi32(x); }
+static inline ints add_ints(ints a, ints b) { return _mm256_add_epi32(a, b); }
 static inline ints pairs(ints w, ints x) {
     return _mm256_madd_epi16(_mm256_maddubs_epi16(w, x), _mm256_set1_epi16(1));
 }
@@ -187,6 +189,10 @@ static inline ints all_ints(int32_t x) {
     ints v;
     EACH v.at[lane] = x;
     return v;
+}
+static inline ints add_ints(ints a, ints b) {
+    EACH a.at[lane] += b.at[lane];
+    return a;
 }
 static inline ints dot_bytes(ints sum, ints w, ints x) {
     for (int shift = 0; shift < 32; shift += 8) {

@@ -13,6 +13,9 @@
 #define ASK_FOR_STATE 0x1023 /* ARCH_REQ_XCOMP_PERM */
 #define TILE_DATA 18
 
+/* What was stored before is in memory after: compilers don't know that the unit reads it. */
+#define SETTLE() __asm__ volatile("" ::: "memory")
+
 /* Virtual machines announce the unit and may yet refuse it, so the system is asked, once for the process. */
 static inline int unit_is_there(void) {
     static int known = -1;
@@ -31,6 +34,7 @@ static inline void unit_open(int64_t num_rows) {
         tiles.row_bytes[i] = 64;
         tiles.rows[i] = (uint8_t)(i < 6 && num_rows < SIDE ? num_rows : SIDE);
     }
+    __asm__ volatile("" : : "r"(&tiles) : "memory");
     _tile_loadconfig(&tiles);
 }
 
@@ -45,6 +49,7 @@ static inline void unit_begin_corner(void) {
 /* Adds 32 inputs: a row every row_bytes; left, right [16][16]: pairs of inputs by output. */
 static inline void unit_add_to_corner(const uint16_t *first, const uint16_t *second, int64_t row_bytes,
                                       const uint32_t *left, const uint32_t *right) {
+    SETTLE();
     _tile_loadd(4, first, row_bytes);
     _tile_loadd(6, left, 64);
     _tile_dpbf16ps(0, 4, 6);
@@ -54,6 +59,20 @@ static inline void unit_add_to_corner(const uint16_t *first, const uint16_t *sec
     _tile_loadd(5, second, row_bytes);
     _tile_dpbf16ps(2, 5, 6);
     _tile_dpbf16ps(3, 5, 7);
+}
+
+/* Adds 64 inputs of 8 bits: rows signed; left, right [16][16]: four inputs by output, unsigned. */
+static inline void unit_add_bytes_to_corner(const int8_t *first, const int8_t *second, int64_t row_bytes,
+                                            const uint8_t *left, const uint8_t *right) {
+    _tile_loadd(4, first, row_bytes);
+    _tile_loadd(6, left, 64);
+    _tile_dpbsud(0, 4, 6);
+    _tile_loadd(7, right, 64);
+    _tile_dpbsud(1, 4, 7);
+    if (!second) return;
+    _tile_loadd(5, second, row_bytes);
+    _tile_dpbsud(2, 5, 6);
+    _tile_dpbsud(3, 5, 7);
 }
 
 /* products [2 of rows][2 of outputs][16][16] */
@@ -70,6 +89,7 @@ static inline void unit_close(void) { _tile_release(); }
  * added to what is there if `adds`. Columns and pairs are multiples of 16, rows of 32. */
 static inline void unit_multiply(const uint32_t *a, int64_t a_stride, const uint32_t *b, float *c, int64_t num_rows,
                           int64_t num_pairs, int64_t num_columns, int adds) {
+    SETTLE();
     const int64_t row_bytes = num_columns * 4, a_bytes = a_stride * 4;
     for (int64_t row = 0; row < num_rows; row += 2 * SIDE) {
         for (int64_t column = 0; column < num_columns; column += SIDE) {
@@ -126,6 +146,10 @@ static inline void unit_open(int64_t num_rows) { (void)num_rows; }
 static inline void unit_begin_corner(void) {}
 static inline void unit_add_to_corner(const uint16_t *first, const uint16_t *second, int64_t row_bytes,
                                       const uint32_t *left, const uint32_t *right) {
+    (void)first, (void)second, (void)row_bytes, (void)left, (void)right;
+}
+static inline void unit_add_bytes_to_corner(const int8_t *first, const int8_t *second, int64_t row_bytes,
+                                            const uint8_t *left, const uint8_t *right) {
     (void)first, (void)second, (void)row_bytes, (void)left, (void)right;
 }
 static inline void unit_store_corner(float *products) { (void)products; }

@@ -8,6 +8,8 @@ of each output; then 16 scales, then 16 minima where there are any, float16 as i
 - bytes (``Q8_0``): byte ``j`` of group ``g`` holds input ``4 g + j``, plus 128. A weight is
   ``scale x (byte - 128)``.
 - pairs (bfloat16): a group holds two inputs of each output, which are weights as they are; no scales follow.
+- channels (8 bits with a scale for each output): values as in bytes, of all inputs and of zeros up to a
+  multiple of 64; then 16 scales, float32. A weight is ``scale x (byte - 128)``.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 BLOCK = 32
 TILE = 16
+GROUP = 64
+"""Inputs of a row that have one scale, where weights are in channels."""
 _BYTE_ZERO = 128
 
 
@@ -35,6 +39,7 @@ class Form(enum.IntEnum):
     NIBBLES = 0
     BYTES = 1
     PAIRS = 2
+    CHANNELS = 3
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class PackedBlocks:
     """A weight matrix in tiles.
 
     Attributes:
-        data: uint8 ``[tiles, blocks, bytes of a tile]``.
+        data: uint8 ``[tiles, blocks, bytes of a tile]``; of channels ``[tiles, bytes of a strip]``.
         form: Of its values.
         shape: ``(outputs, inputs)``; outputs of the last tile beyond it are zeros.
     """
@@ -75,10 +80,23 @@ def pack_dense(weight: Tensor) -> PackedBlocks:
     )
 
 
+def pack_channels(values: Tensor, scales: Tensor) -> PackedBlocks:
+    """Pack int8 ``values [outputs, inputs]`` with ``scales [outputs, 1]``, float32."""
+    num_outputs, num_inputs = values.shape
+    rows = torch.nn.functional.pad(values, (0, -num_inputs % GROUP, 0, -num_outputs % TILE))
+    words = rows.view(torch.uint8).bitwise_xor(_BYTE_ZERO).view(-1, TILE, rows.shape[1])
+    strips = _interleave(words[:, None]).flatten(1)
+    tail = torch.nn.functional.pad(scales.float().flatten(), (0, -num_outputs % TILE)).view(-1, TILE)
+    data = torch.cat([strips, tail.contiguous().view(torch.uint8)], dim=1)
+    return PackedBlocks(data, Form.CHANNELS, (num_outputs, num_inputs))
+
+
 def unpack_blocks(packed: PackedBlocks) -> Tensor:
     """The matrix in float32, ``[outputs, inputs]``."""
     if packed.form is Form.PAIRS:
         return _unpack_dense(packed)
+    if packed.form is Form.CHANNELS:
+        return _unpack_channels(packed)
     num_values = TILE * BLOCK // (2 if packed.form is Form.NIBBLES else 1)
     tiles, blocks, _ = packed.data.shape
     groups = packed.data[..., :num_values].reshape(tiles, blocks, -1, TILE, 4).transpose(2, 3)
@@ -98,6 +116,14 @@ def _unpack_dense(packed: PackedBlocks) -> Tensor:
     tiles, blocks, _ = packed.data.shape
     pairs = packed.data.view(torch.bfloat16).view(tiles, blocks, BLOCK // 2, TILE, 2)
     return pairs.permute(0, 3, 1, 2, 4).reshape(tiles * TILE, -1)[: packed.shape[0]].float()
+
+
+def _unpack_channels(packed: PackedBlocks) -> Tensor:
+    num_outputs, num_inputs = packed.shape
+    strips, tail = packed.data[:, : -4 * TILE], packed.data[:, -4 * TILE :].contiguous()
+    values = strips.reshape(len(strips), -1, TILE, 4).transpose(1, 2).flatten(2)[..., :num_inputs].float()
+    dense = (values - _BYTE_ZERO) * tail.view(torch.float32)[..., None]
+    return dense.flatten(0, 1)[:num_outputs]
 
 
 def _interleave(values: Tensor) -> Tensor:

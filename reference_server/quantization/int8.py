@@ -1,7 +1,7 @@
-"""``int8``: weights in 8 bits with a scale for each output, activations by row and block of 32 inputs.
+"""``int8``: weights in 8 bits with a scale for each output, activations by row and group of inputs.
 
-Any checkpoint is quantized when the model is built. In bfloat16 on a CPU the kernel in C of GGUF's 8-bit
-blocks multiplies, each block with its output's scale; elsewhere on a CPU torch does, by the same rule.
+Any checkpoint is quantized when the model is built. In bfloat16 on a CPU a kernel in C multiplies, with the
+CPU's matrix unit where there is one; elsewhere on a CPU torch does, by the same rule.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from reference_server.kernels.arena import Arena
 from reference_server.kernels.block_linear import quantize_rows
 from reference_server.kernels.library import kernel_library
-from reference_server.kernels.packed_blocks import BLOCK, pack_blocks
+from reference_server.kernels.packed_blocks import GROUP, pack_channels
 from reference_server.quantization import UnsupportedQuantizationError
 from reference_server.quantization._hybrid import hybrid_linear
 from reference_server.quantization.none import joined
@@ -40,21 +40,17 @@ class Int8Scheme:
         """Read, join and quantize the weights.
 
         Raises:
-            UnsupportedQuantizationError: The device is no CPU, or inputs are not whole blocks.
+            UnsupportedQuantizationError: The device is no CPU.
         """
         if device.type != "cpu":
             raise UnsupportedQuantizationError(
                 "quantization 'int8' is built for CPUs only; leave it out or say 'none' on a GPU"
             )
-        if num_left := weights[0].shape[1] % BLOCK:
-            raise UnsupportedQuantizationError(
-                f"quantization 'int8' needs inputs in blocks of {BLOCK}, {num_left} are left over; say 'none'"
-            )
         values, scales = quantize_channels(joined(weights, torch.float32, device))
         functions = kernel_library().functions if dtype is torch.bfloat16 else None
         if functions is None:
             return Int8Linear(values, scales, bias)
-        packed = pack_blocks(_as_q8_0(values, scales), "Q8_0").placed_in(self._arena)
+        packed = pack_channels(values, scales).placed_in(self._arena)
         return hybrid_linear(functions, packed, bias, lambda: (values * scales.float()).to(dtype))
 
 
@@ -72,7 +68,7 @@ class Int8Linear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """``[T, in] -> [T, out]``; sums in float32."""
-        product = quantize_rows(x.float()) @ self.values.float().T * self.scales.float().T
+        product = quantize_rows(x.float(), GROUP) @ self.values.float().T * self.scales.float().T
         return (product if self.bias is None else product + self.bias.float()).to(x.dtype)
 
 
@@ -86,13 +82,6 @@ def quantize_channels(weight: Tensor) -> tuple[Tensor, Tensor]:
     scales = (weight.abs().amax(dim=1, keepdim=True) / _LARGEST).half()
     inverse = torch.where(scales > 0, 1 / scales.float(), 0.0)
     return (weight * inverse).round().clamp(-_LARGEST, _LARGEST).to(torch.int8), scales
-
-
-def _as_q8_0(values: Tensor, scales: Tensor) -> Tensor:
-    """As rows of a GGUF file hold them: each block's scale, then its 32 values; uint8 ``[out, bytes]``."""
-    blocks = values.view(values.shape[0], -1, BLOCK).view(torch.uint8)
-    halves = scales.view(torch.uint8)[:, None, :].expand(-1, blocks.shape[1], -1)
-    return torch.cat([halves, blocks], dim=-1).flatten(1)
 
 
 SCHEME = Int8Scheme

@@ -92,5 +92,9 @@ def test_a_row_does_not_depend_on_its_neighbours(dtype: torch.dtype) -> None:
 def test_what_is_not_built_is_refused() -> None:
     with pytest.raises(UnsupportedQuantizationError, match="CPUs only"):
         _layer(_weight(), torch.bfloat16, device=torch.device("meta"))
-    with pytest.raises(UnsupportedQuantizationError, match="blocks of 32"):
-        _layer(_weight(num_inputs=40), torch.float32)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_inputs_need_not_be_whole_groups(dtype: torch.dtype) -> None:
+    weight, x = _weight(num_inputs=40), torch.ones(2, 40, dtype=dtype)
+    torch.testing.assert_close(_layer(weight, dtype)(x).float(), x.float() @ weight.T, rtol=0.05, atol=0.1)
