@@ -87,7 +87,7 @@ def _locust() -> list[str]:
         raise LocustProgramError("--engine locust: Locust is not installed; pip install 'tokenpace[locust]'")
     locustfile = importlib.util.find_spec("scenarios.locustfile")
     assert locustfile is not None
-    return [sys.executable, "-m", "locust", "-f", str(locustfile.origin)]
+    return [sys.executable, "-P", "-m", "locust", "-f", str(locustfile.origin)]
 
 
 def _file_of(what: HandedOver) -> int:
