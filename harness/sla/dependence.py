@@ -41,7 +41,6 @@ MIN_WORTH: Final = 15
 MIN_WORTH_AGAINST: Final = 3
 """Worth fewer than that they refute none. Misses come in bursts, so a burst by chance looks dependent."""
 _ONE_SIDED_5_PERCENT: Final = 1.645
-_ONE_SIDED_1_PERCENT: Final = 2.326
 _BEYOND_DOUBT: Final = 3.0
 _STANDARD_ERRORS: Final = 2.0
 _BURSTS_BEYOND_RANKS: Final = 1.5
@@ -297,7 +296,7 @@ def _stride(correlations: FloatArray) -> int:
     errors = correlations[1 : min(_MAX_STRIDE, num // 4) + 1] * math.sqrt(num)
     if not errors.size or errors[0] >= _ONE_SIDED_5_PERCENT:
         return 1
-    alike = errors > (0 if errors[0] < -_ONE_SIDED_5_PERCENT else _ONE_SIDED_1_PERCENT)
+    alike = errors > (0 if errors[0] < -_ONE_SIDED_5_PERCENT else _BEYOND_DOUBT)
     return _before(alike) + 1 if alike.any() else 1
 
 
