@@ -8,9 +8,10 @@ from benchmarks.comparison import SERVERS, measure
 
 BY_NAME = {server.name: server for server in SERVERS}
 PAIRS = 100
+EASY = pytest.param("independent", marks=pytest.mark.soak)
 
 
-@pytest.mark.parametrize("name", ["independent", "many lengths, same requests", "M/M/1 at 0.5"])
+@pytest.mark.parametrize("name", ["many lengths, same requests", "M/M/1 at 0.5", EASY])
 def test_pairs_without_a_difference_differ_in_2_to_8_percent(name: str) -> None:
     """At a nominal 5 %, over the figures of a run; any of them after Holm's correction in 8 % at most."""
     found = measure(BY_NAME[name], 2_000, PAIRS, 300)
@@ -26,7 +27,7 @@ def test_near_saturation_it_rather_says_nothing() -> None:
     assert found["without interval"] >= 0.5, found
 
 
-@pytest.mark.parametrize("name", ["independent", "many lengths, same requests"])
+@pytest.mark.parametrize("name", ["many lengths, same requests", EASY])
 def test_a_p95_slower_by_a_tenth_is_found_in_2000_requests(name: str) -> None:
     found = measure(BY_NAME[name], 2_000, 40, 300, slower=1.1)
     assert found["e2e p95"] >= 0.9, found
