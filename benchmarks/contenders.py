@@ -30,7 +30,7 @@ class Contender(NamedTuple):
 
 
 def ours(files: Mapping[str, Path]) -> Iterator[Contender]:
-    """Dense in bfloat16, and on the blocks of each file that is quantized."""
+    """Dense in bfloat16, in 8 bits, and on the blocks of each file that is quantized."""
     for name, file in files.items():
         dense = name == "bf16" or ("bf16" not in files and file == next(iter(files.values())))
         settings = (
@@ -45,6 +45,7 @@ def ours(files: Mapping[str, Path]) -> Iterator[Contender]:
         command += ["--served-model-name", MODEL, *settings]
         if dense:
             yield Contender(f"{OURS} bf16", [*command, "--quantization", "none"])
+            yield Contender(f"{OURS} int8", [*command, "--quantization", "int8"])
         if name != "bf16":
             yield Contender(f"{OURS} {name}", command)
 

@@ -63,13 +63,13 @@ def test_who_is_started_and_who_is_left_out() -> None:
     )
     ours = [each.name for each in contenders.ours(files)]
     theirs = list(contenders.theirs(options, files))
-    assert ours == ["tokenpace q4_1", "tokenpace bf16"]
+    assert ours == ["tokenpace q4_1", "tokenpace bf16", "tokenpace int8"]
     assert [each.name for each in theirs] == ["llama.cpp q4_1", "llama.cpp bf16", "x"]
     assert (theirs[-1].command, theirs[-1].url, theirs[-1].model) == (None, "http://h", "m")
 
 
 def test_without_a_bf16_file_the_first_is_served_dense_too() -> None:
-    dense, blocks = contenders.ours({"q4_1": Path("a.gguf")})
+    dense, _, blocks = contenders.ours({"q4_1": Path("a.gguf")})
     assert dense.command is not None
     assert blocks.command is not None
     assert dense.command[-2:] == ["--quantization", "none"]
