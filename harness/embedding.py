@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from harness.record import Record
     from harness.result_folder import Manifest, ResultFolder
     from harness.tally import Tally
+    from harness.workers.member import Hire
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -42,6 +43,7 @@ class Embedding:
         notes: What the reader of the report must know of the tool.
         requests: What is sent in place of the scenario's own load; None for that load.
         load: What stands in the manifest then for ``load`` and ``prompts``, by these two keys.
+        hire: Finds the run's workers, which are elsewhere; None where they are processes of the run's.
     """
 
     on_begin: Callable[[Underway], None] = lambda _: None
@@ -49,3 +51,4 @@ class Embedding:
     notes: tuple[str, ...] = ()
     requests: Requests | None = None
     load: dict[str, Any] = dataclasses.field(default_factory=dict)
+    hire: Hire | None = None

@@ -41,6 +41,7 @@ from harness.window import window_of
 from harness.workers.crew import Crew
 from harness.workers.crew_size import crew_size
 from harness.workers.journals import read_records
+from harness.workers.process import WorkerProcess
 from reports import formats
 from reports.result import Result, Verdict, save
 from scenarios.tokenizer import SERVER
@@ -126,10 +127,12 @@ async def run(
         reports: Names of the reports to write; all by default.
         progress: Shows how the run stands, already entered.
         telemetry: Whether to read the server's own metrics while the run goes on.
-        workers: Processes that send the load: a number, or ``auto``. One is this process itself.
+        workers: Processes that send the load: a number, or ``auto``. One is this process itself, unless the
+            embedding has them elsewhere.
         baseline: What to hold the run against; objectives may be relative to it.
         interruption: By which whoever takes the signals tells the run to end; its own by default.
-        embedding: The tool in which the run goes on, in this one process; None for a run by itself.
+        embedding: The tool in which the run goes on, in this one process where it has no workers of its own;
+            None for a run by itself.
 
     Raises:
         ScenarioError: The scenario or an objective can't be used. Nothing was sent.
@@ -157,7 +160,8 @@ async def run(
         schedule = embedding.requests.schedule_like(schedule)
     quality = await of_scenario.measured(scenario.quality, target, name)
     client = Client(target, scenario.endpoint, name, scenario.timeouts, scenario.local_counter())
-    num_workers, worker_notes = crew_size(workers, schedule)
+    hire = None if embedding is None else embedding.hire
+    num_workers, worker_notes = crew_size(workers, schedule, elsewhere=hire is not None)
     interruption = interruption or Interruption()
     async with contextlib.AsyncExitStack() as at_end:
         at_end.enter_context(interruption.listening())
@@ -171,10 +175,14 @@ async def run(
         path, stop = folder.journal_path, interruption.stop
         looks = Looks(schedule, scenario.confidence) if decided else None
         load: LocalLoad | Crew
-        if num_workers == 1:
+        if num_workers == 1 and hire is None:
             load = LocalLoad(schedule, client, tally, path, stop, looks=looks, embedding=embedding)
         else:
-            load = Crew(schedule, num_workers, manifest, address, tally, path, stop, looks=looks)
+            load = Crew(
+                *(schedule, num_workers, manifest, address, tally, path, stop),
+                looks=looks,
+                hire=hire or WorkerProcess,
+            )
         if telemetry:
             scraper = Scraper(target, folder.telemetry_path, lambda: load.started_ns)
             await at_end.enter_async_context(scraper.watching())

@@ -1,10 +1,10 @@
-"""Messages over a socket, each with its length before it."""
+"""Between the run's process and a worker: messages over a socket, each with its length before it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from harness.workers.messages import Message, decode, encode
 
@@ -12,6 +12,19 @@ if TYPE_CHECKING:
     import socket
 
 _LENGTH_BYTES: Final = 8
+
+
+class Connection(Protocol):
+    """One end of a way between the run's process and a worker, whatever carries the messages."""
+
+    async def send(self, message: Message) -> None:
+        """Send a message. Where nobody listens any more it is lost, and ``receive`` tells."""
+
+    async def receive(self) -> Message | None:
+        """The next message; None when the other end is gone."""
+
+    async def close(self) -> None:
+        """Hang up."""
 
 
 class Channel:

@@ -17,6 +17,7 @@ from harness.errors import JournalError
 from harness.journal import read_journal
 from harness.live_view import LiveView
 from harness.load_status import LoadStatus, merged
+from harness.native import in_thread
 from harness.summary.pace import Pace
 from harness.workers.journals import journal_of, put_together
 from harness.workers.limits import CommonLimits
@@ -32,10 +33,9 @@ if TYPE_CHECKING:
     from harness.looks import Looks
     from harness.result_folder import Manifest
     from harness.tally import Tally
+    from harness.workers.member import Hire, Member
     from scenarios.schedule import Schedule
 
-LEAD_NS: Final = 300_000_000
-"""From the word to begin to the beginning: each worker has it by then."""
 BEAT_S: Final = 0.5
 LIMIT_BEAT_S: Final = 0.1
 """Where a limit may end the load early, which only all workers together can tell."""
@@ -55,6 +55,7 @@ class Crew:
         journal_path: The journal, new.
         stop: Set it to end the load now.
         looks: At the objectives, where the load ends as soon as they are decided.
+        hire: Finds a worker for an order; by default it is started in a process of its own.
 
     Attributes:
         started_ns: Monotonic time of the start; 0 before it.
@@ -71,6 +72,7 @@ class Crew:
         stop: asyncio.Event,
         *,
         looks: Looks | None = None,
+        hire: Hire = WorkerProcess,
     ) -> None:
         self.started_ns = 0
         self._is_open = schedule.loop == "open"
@@ -82,7 +84,7 @@ class Crew:
         self._stopped: str | None = None
         self._decided: Decided | None = None
         self._workers = [
-            WorkerProcess(
+            hire(
                 Order(
                     manifest=manifest,
                     address=address,
@@ -115,7 +117,7 @@ class Crew:
             await asyncio.gather(
                 stopping, looking, *(worker.end() for worker in self._workers), return_exceptions=True
             )
-        await asyncio.to_thread(self._put_together)
+        await in_thread(self._put_together)
 
     def status(self) -> LoadStatus:
         """How it stands, as of the last beats; a worker that hasn't been heard of has done nothing."""
@@ -139,11 +141,11 @@ class Crew:
             for waiting in (ready, told):
                 waiting.cancel()
             await asyncio.gather(ready, told, return_exceptions=True)
-        self.started_ns = time.monotonic_ns() + LEAD_NS
+        self.started_ns = time.monotonic_ns() + max(worker.lead_ns for worker in self._workers)
         await self._tell_all(Start(at_ns=self.started_ns))
         return True
 
-    async def _follow(self, worker: WorkerProcess) -> None:
+    async def _follow(self, worker: Member) -> None:
         """Hear what a worker says until it is over. One that didn't come to its end ends the others."""
         while (message := await worker.hear()) is not None:
             if isinstance(message, Beat):

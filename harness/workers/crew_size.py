@@ -24,15 +24,20 @@ class WorkersError(HarnessError, ValueError):
     """So many workers can't be had, or one of them can't be started."""
 
 
-def crew_size(asked: Asked, schedule: Schedule) -> tuple[int, tuple[str, ...]]:
+def crew_size(asked: Asked, schedule: Schedule, *, elsewhere: bool = False) -> tuple[int, tuple[str, ...]]:
     """The number of workers, and what a reader of the report must know of it.
+
+    Args:
+        asked: What was asked for.
+        schedule: The load.
+        elsewhere: Whether they needn't be on this machine.
 
     Raises:
         WorkersError: It isn't a number in range, nor ``auto``.
     """
     wanted = _wanted(asked)
     size = min(wanted, most_workers(schedule) or wanted)
-    return size, tuple(_notes(wanted, size, schedule))
+    return size, tuple(_notes(wanted, size, schedule, most=None if elsewhere else num_cpus()))
 
 
 def _wanted(asked: Asked) -> int:
@@ -44,13 +49,13 @@ def _wanted(asked: Asked) -> int:
     return int(text)
 
 
-def _notes(wanted: int, size: int, schedule: Schedule) -> Iterator[str]:
+def _notes(wanted: int, size: int, schedule: Schedule, *, most: int | None) -> Iterator[str]:
     if size < wanted:
         yield f"{_workers(size)} instead of {wanted}: the load has no more to do at a time"
     if size > 1:
         yield f"sent by {size} workers; times of the client's health are those of the worst of them"
-    if size > num_cpus():
-        yield f"{size} workers share {num_cpus()} CPUs, so they hold each other up: give --workers auto"
+    if most is not None and size > most:
+        yield f"{size} workers share {most} CPUs, so they hold each other up: give --workers auto"
     if size > 1 and schedule.max_in_flight is not None:
         yield (
             f"the cap of {schedule.max_in_flight} requests in flight is shared out among the workers: a "

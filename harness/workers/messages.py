@@ -47,6 +47,20 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, tag="start"):
     at_ns: int
 
 
+class AskTime(msgspec.Struct, frozen=True, tag="ask_time"):
+    """Say what your monotonic clock shows."""
+
+
+class Time(msgspec.Struct, frozen=True, kw_only=True, tag="time"):
+    """What the worker's monotonic clock shows.
+
+    Attributes:
+        now_ns: Likewise.
+    """
+
+    now_ns: int
+
+
 class Drain(msgspec.Struct, frozen=True, kw_only=True, tag="drain"):
     """Send nothing more; what is in flight has the grace period.
 
@@ -87,6 +101,16 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True, tag="counted"):
     part: Part
 
 
+class Piece(msgspec.Struct, frozen=True, kw_only=True, tag="piece"):
+    """More of the worker's journal, from a disk that the run's process doesn't see.
+
+    Attributes:
+        lines: Whole lines, in their order.
+    """
+
+    lines: bytes
+
+
 class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done"):
     """The worker's share has come to its end.
 
@@ -111,7 +135,9 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
     message: str
 
 
-Message: TypeAlias = Order | Ready | Start | Drain | Cut | Beat | Count | Counted | Done | Failed
+Message: TypeAlias = (
+    Order | Ready | AskTime | Time | Start | Drain | Cut | Beat | Count | Counted | Piece | Done | Failed
+)
 
 _DECODER: Final = msgspec.msgpack.Decoder(Message)
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from harness.tally import Tally
-from harness.workers import process, worker
+from harness.workers import member, process, worker
 from harness.workers.channel import Channel
 from harness.workers.crew import Crew
 from harness.workers.crew_size import WorkersError
@@ -96,7 +96,7 @@ async def test_a_program_that_cannot_be_started_is_named(
 
 
 async def test_a_silent_worker_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "START_S", 0.2)
+    monkeypatch.setattr(member, "START_S", 0.2)
     monkeypatch.setattr(process, "_END_S", 0.2)
     script = tmp_path / "sleeps"
     script.write_text("#!/bin/sh\nexec sleep 30\n")
