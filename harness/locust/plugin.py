@@ -18,6 +18,7 @@ from harness.locust.sessions import keep
 from harness.locust.signals import Signals
 from harness.locust.statistics import REQUEST
 from harness.locust.users import LLMUser, ScenarioUser
+from harness.locust.web import Board, open_site
 from reports.formats import UnknownReportError
 from reports.result import Verdict
 from reports.result.verdict import exit_code
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _FAULTS: Final = (HarnessError, ScenarioError, UnknownReportError)
 """Of a command line, a scenario or a server: told in one line."""
+_STOPPED_EARLY: Final = "Locust's test was stopped before the run began"
 
 
 def plug_in(events: Events) -> None:
@@ -50,6 +52,7 @@ class Plugin:
         self._environment = environment
         self._signals = Signals()
         self._session: Session | None = None
+        self._board: Board | None = None
 
     def listen(self) -> None:
         """Listen from now on."""
@@ -59,6 +62,9 @@ class Plugin:
         events.test_stop.add_listener(self._end)
         events.quitting.add_listener(self._quit)
         self._signals.listen()
+        if self._environment.web_ui is not None:
+            self._board = Board()
+            open_site(self._environment.web_ui, self._board)
 
     def _begin(self, **_: object) -> None:
         """A test starts: the run begins before the first user is spawned."""
@@ -67,6 +73,8 @@ class Plugin:
             if session is not None:
                 keep(self._environment, session)
                 self._session = session
+                if self._board is not None:
+                    session.on_record = self._board.follow(session.engine).take
                 session.start()
                 gevent.spawn(self._end_with, session)
         except Exception as error:  # noqa: BLE001 (told, and the exit code says of what kind it is)
@@ -80,7 +88,12 @@ class Plugin:
         is_usage = isinstance(error, _FAULTS)
         what = f"tokenpace: {error}" if is_usage else "".join(traceback.format_exception(error))
         click.echo(what, err=True)
+        self._show_refusal(str(error) if is_usage else f"internal error, told on standard error: {error!r}")
         self._environment.process_exit_code = USAGE_ERROR if is_usage else INTERNAL_ERROR
+
+    def _show_refusal(self, why: str) -> None:
+        if self._board is not None:
+            self._board.refuse(why)
 
     def _new_session(self) -> Session | None:
         classes = self._environment.user_classes
@@ -144,8 +157,11 @@ class Plugin:
         if run is not None:
             self._environment.process_exit_code = run.exit_code
             self._show(run)
+            if self._board is not None:
+                self._board.conclude(run)
         elif isinstance(session.engine.error, gevent.GreenletExit):
-            click.echo("tokenpace: Locust's test was stopped before the run began", err=True)
+            click.echo(f"tokenpace: {_STOPPED_EARLY}", err=True)
+            self._show_refusal(_STOPPED_EARLY)
             self._environment.process_exit_code = exit_code(Verdict.INVALID, self._signals.name)
         elif session.engine.error is not None:
             self._tell(session.engine.error)

@@ -16,6 +16,8 @@ from harness.locust.mailbox import Mailbox
 from harness.locust.statistics import count
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from locust.env import Environment
 
     from harness.locust.order import Order
@@ -37,6 +39,7 @@ class Session:
     Attributes:
         engine: Sends.
         asking: Takes what users ask; None where the scenario has its own load.
+        on_record: Told of each request that has ended, on Locust's side.
     """
 
     def __init__(self, environment: Environment, order: Order, *, own_load: bool) -> None:
@@ -45,6 +48,7 @@ class Session:
         self._mailbox: Mailbox[Ended] = Mailbox(self._deliver)
         self.asking = None if own_load else Asking(order.scenario, self._mailbox.put)
         self.engine = Engine(order, self._embedding())
+        self.on_record: Callable[[Record], None] = lambda _: None
 
     def start(self) -> None:
         """Begin the run and wait until its load begins.
@@ -91,6 +95,7 @@ class Session:
         underway = self.engine.underway
         try:
             if ended.answer is not None and underway is not None:
+                self.on_record(ended.answer.record)
                 count(self._environment, ended.answer, ended.name, underway.manifest.loop, ended.context)
         except Exception as error:  # noqa: BLE001 (what listeners have Locust's tasks do: raised where one waits)
             ended.fail(error)

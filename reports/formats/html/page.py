@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _SHARED: Final = ("shell.html.j2", "macros.html.j2")
 SIGNS: Final = {"PASS": "✓", "FAIL": "✕", "INCONCLUSIVE": "?", "INVALID": "⊘"}
-_SAMPLES: Final = {  # the legend's strokes, 20 by 10
+LEGEND_SAMPLES: Final = {  # the legend's strokes, 20 by 10
     "line": "M1 5H19",
     "thin": "M1 5H19",
     "dash": "M1 5H19",
@@ -79,7 +79,7 @@ def _environment(package: str) -> Environment:
 
     environment = Environment(autoescape=True, finalize=_finalize, loader=FunctionLoader(source))
     environment.filters["slug"] = lambda word: str(word).lower().replace(" ", "-")
-    environment.globals.update(signs=SIGNS, samples_of_shapes=_SAMPLES)
+    environment.globals.update(signs=SIGNS, samples_of_shapes=LEGEND_SAMPLES)
     return environment
 
 
