@@ -40,6 +40,7 @@ class Engine:
     Args:
         order: What to run.
         embedding: What to tell of the run; ``on_begin`` is the engine's own, whatever it is here.
+        workers: How many send, where the embedding has them.
 
     Attributes:
         underway: The run while it goes on: to be looked at on the engine's loop (``call``). None before.
@@ -47,7 +48,7 @@ class Engine:
         error: Why it failed.
     """
 
-    def __init__(self, order: Order, embedding: Embedding) -> None:
+    def __init__(self, order: Order, embedding: Embedding, workers: int = 1) -> None:
         if importlib.util.find_spec("uvloop") is None:
             raise EngineError(
                 "within Locust the harness needs uvloop, which this system lacks; use tokenpace run"
@@ -56,6 +57,7 @@ class Engine:
         self.run: Run | None = None
         self.error: BaseException | None = None
         self._order = order
+        self._workers = workers
         self._embedding = dataclasses.replace(embedding, on_begin=self._begin)
         self._interruption = Interruption()
         self._interrupted_by: str | None = None
@@ -72,7 +74,7 @@ class Engine:
     def start(self) -> None:
         """Begin the run and wait until its load begins, or it is known why it can't."""
         try:
-            _prepare()
+            prepare()
             native.new_thread(self._work, "tokenpace engine").start()
         except BaseException as error:  # a greenlet may be killed: Locust's test has been stopped
             self.error = error
@@ -118,6 +120,7 @@ class Engine:
             result_dir=order.output,
             reports=order.reports or None,
             telemetry=order.telemetry,
+            workers=self._workers,
             baseline=order.baseline,
             interruption=self._interruption,
             embedding=self._embedding,
@@ -128,7 +131,7 @@ class Engine:
         self._hub.loop.run_callback_threadsafe(self._has_begun.set)
 
 
-def _prepare() -> None:
+def prepare() -> None:
     """Do here what starts processes, and is kept: the engine's thread can't, where gevent has patched."""
     logging.getLogger("httpx").setLevel(logging.WARNING)  # else each look at the server's metrics is shown
     platform.platform()

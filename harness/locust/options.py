@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from locust.argument_parser import LocustArgumentParser
 
-_NOT_BUILT: Final = {"master": "--master", "worker": "--worker", "processes": "--processes"}
+_HEADLESS: Final = {"master": "--master", "processes": "--processes"}
 
 
 def add_options(parser: LocustArgumentParser, **_: object) -> None:
@@ -36,17 +36,18 @@ def add_options(parser: LocustArgumentParser, **_: object) -> None:
 
 
 def _refuse_what_is_not_built(parser: LocustArgumentParser) -> None:
-    """Before Locust forks, or waits for a master."""
+    """Before Locust forks, or waits for workers."""
     parse = parser.parse_args
 
     @functools.wraps(parse)
     def checked(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 (argparse's)
         options = parse(*args, **kwargs)
-        for name, option in _NOT_BUILT.items():
-            if getattr(options, name, None):
+        for name, option in _HEADLESS.items():
+            is_asked = getattr(options, name, None) and not getattr(options, "worker", False)
+            if is_asked and not getattr(options, "headless", False):
                 parser.error(
-                    f"{option}: tokenpace's users run in one process of Locust so far; leave it out, or send "
-                    "a scenario by several processes with 'tokenpace run --workers'"
+                    f"{option} without --headless: the pages show a run of one process so far; give "
+                    f"--headless, or leave {option} out"
                 )
         return options
 

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Final
 
 import click
 import gevent
+from locust.runners import MasterRunner, WorkerRunner
 
 from harness.cli import INTERNAL_ERROR, USAGE_ERROR
 from harness.commands._display import display
 from harness.errors import HarnessError
+from harness.locust.fleet import Fleet
 from harness.locust.options import add_options
 from harness.locust.order import OrderError, order_of
 from harness.locust.session import Session
 from harness.locust.sessions import keep
 from harness.locust.signals import Signals
+from harness.locust.station import Station
 from harness.locust.statistics import REQUEST
 from harness.locust.users import LLMUser, ScenarioUser
 from harness.locust.web import Board, open_site
@@ -38,7 +41,14 @@ _STOPPED_EARLY: Final = "Locust's test was stopped before the run began"
 def plug_in(events: Events) -> None:
     """Listen to Locust's events."""
     events.init_command_line_parser.add_listener(add_options)
-    events.init.add_listener(lambda environment, **_: Plugin(environment).listen())
+    events.init.add_listener(_listen)
+
+
+def _listen(environment: Environment, **_: object) -> None:
+    if isinstance(environment.runner, WorkerRunner):
+        Station(environment, environment.runner).listen()
+    else:
+        Plugin(environment).listen()
 
 
 class Plugin:
@@ -52,6 +62,7 @@ class Plugin:
         self._environment = environment
         self._signals = Signals()
         self._session: Session | None = None
+        self._fleet: Fleet | None = None
         self._board: Board | None = None
 
     def listen(self) -> None:
@@ -62,6 +73,8 @@ class Plugin:
         events.test_stop.add_listener(self._end)
         events.quitting.add_listener(self._quit)
         self._signals.listen()
+        if isinstance(self._environment.runner, MasterRunner):
+            self._fleet = Fleet(self._environment.runner)
         if self._environment.web_ui is not None:
             self._board = Board()
             open_site(self._environment.web_ui, self._board)
@@ -108,8 +121,12 @@ class Plugin:
             )
         if own_load:
             self._demand_scenario_alone(has_tasks=has_tasks)
+        if has_tasks and self._fleet is not None:
+            raise OrderError(
+                "users with tasks of their own run in one process so far; leave --master and --processes out"
+            )
         order = order_of(options, self._host(), own_load=own_load)
-        return Session(self._environment, order, own_load=own_load)
+        return Session(self._environment, order, own_load=own_load, fleet=self._fleet)
 
     def _demand_scenario_alone(self, *, has_tasks: bool) -> None:
         """A scenario has its own load: refuse what would be another."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from locust.env import Environment
 
+    from harness.locust.fleet import Fleet
     from harness.locust.order import Order
     from harness.record import Record
     from harness.run import Run
@@ -35,6 +36,7 @@ class Session:
         environment: Locust's.
         order: What to run.
         own_load: Whether the scenario's own load is sent. Else users ask, by ``asking``.
+        fleet: Workers that send it; None where this process does.
 
     Attributes:
         engine: Sends.
@@ -42,12 +44,16 @@ class Session:
         on_record: Told of each request that has ended, on Locust's side.
     """
 
-    def __init__(self, environment: Environment, order: Order, *, own_load: bool) -> None:
+    def __init__(
+        self, environment: Environment, order: Order, *, own_load: bool, fleet: Fleet | None = None
+    ) -> None:
         self._environment = environment
         self._name = order.scenario.endpoint
         self._mailbox: Mailbox[Ended] = Mailbox(self._deliver)
         self.asking = None if own_load else Asking(order.scenario, self._mailbox.put)
-        self.engine = Engine(order, self._embedding())
+        self._fleet = fleet
+        num_workers = 1 if fleet is None else fleet.muster()
+        self.engine = Engine(order, self._embedding(), num_workers)
         self.on_record: Callable[[Record], None] = lambda _: None
 
     def start(self) -> None:
@@ -58,7 +64,7 @@ class Session:
         """
         self.engine.start()
         if self.engine.error is not None:
-            self._mailbox.close()
+            self._close()
             raise self.engine.error
 
     def stopping(self, signal_name: str | None) -> None:
@@ -77,11 +83,18 @@ class Session:
         if self.asking is not None:
             self.asking.requests.close()
         self.engine.wait()
-        self._mailbox.close()
+        self._close()
         return self.engine.run
+
+    def _close(self) -> None:
+        self._mailbox.close()
+        if self._fleet is not None:
+            self._fleet.dismiss()
 
     def _embedding(self) -> Embedding:
         notes = (f"sent from within Locust {version('locust')}, by an engine on a thread of its own",)
+        if self._fleet is not None:
+            return Embedding(notes=notes, hire=self._fleet.hire)
         if self.asking is None:
             return Embedding(on_record=self._put, notes=notes)
         load = {"load": _load_of(self._environment), "prompts": {"source": "locust"}}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gevent.event import Event
 from locust import User, task
 from locust.exception import StopUser
+from locust.runners import WorkerRunner
 
 from harness.locust.llm import LLM
 from harness.locust.sessions import session_of
@@ -44,6 +46,8 @@ class ScenarioUser(User):
 
     @task
     def run_scenario(self) -> Any:  # noqa: ANN401 (Locust looks at no value)
-        """Wait until the run is over."""
+        """Wait until the run is over; in a worker, until the master says so."""
+        if isinstance(self.environment.runner, WorkerRunner):
+            Event().wait()
         session_of(self.environment).engine.wait()
         raise StopUser

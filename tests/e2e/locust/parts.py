@@ -30,7 +30,9 @@ def say(what: str) -> None:
     sys.stdout.write(what + "\n")
 
 
-say(f"refused: {[refused('--master'), refused('--worker'), refused('--processes', '2')]}")
+say(f"refused: {[refused('--master'), refused('--processes', '2')]}")
+headless = (("--master", "--headless"), ("--processes", "2", "--headless"), ("--worker",))
+say(f"taken: {all(isinstance(refused(*line), Namespace) for line in headless)}")
 parser = get_parser()
 options = parser.parse_args([])
 say(f"secret: {sorted(parser.secret_args_included_in_web_ui)} {options.api_key!r}")
@@ -61,7 +63,7 @@ say(f"letters: {box}")
 
 order = order_of(Namespace(**{**vars(options), "host": None}), "127.0.0.1:1", own_load=False)
 engine = engines.Engine(order, Embedding())
-engines._prepare = lambda: gevent.sleep(60)
+engines.prepare = lambda: gevent.sleep(60)
 starting = gevent.spawn(engine.start)
 gevent.sleep(0.01)
 starting.kill()

@@ -30,13 +30,14 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProce
     )
 
 
-def test_what_is_not_built_is_refused_by_name_before_locust_forks(
+def test_several_processes_with_a_web_page_are_refused_before_locust_forks(
     parts: subprocess.CompletedProcess[str],
 ) -> None:
-    assert "refused: [2, 2, 2]" in parts.stdout
-    refusals = [line for line in parts.stderr.splitlines() if "leave it out" in line]
-    for line, option in zip(refusals, ("--master", "--worker", "--processes"), strict=True):
-        assert f"{option}:" in line
+    assert "refused: [2, 2]" in parts.stdout
+    assert "taken: True" in parts.stdout
+    refusals = [line for line in parts.stderr.splitlines() if "give --headless" in line]
+    for line, option in zip(refusals, ("--master", "--processes"), strict=True):
+        assert f"{option} without --headless:" in line
 
 
 def test_the_key_is_a_secret_of_which_the_page_is_told_nothing(
