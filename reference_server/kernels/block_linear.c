@@ -386,8 +386,8 @@ int block_linear_part(const void *x, const void *weight, const float *bias, void
                       int64_t num_inputs, int64_t num_outputs, int form, int x_is_bfloat16, int output_is_bfloat16,
                       int allow_unit, int part, int num_parts) {
     if (form == CHANNELS) {
-        return channel_linear_part(x, weight, bias, output, num_rows, num_inputs, num_outputs, x_is_bfloat16,
-                                   output_is_bfloat16, allow_unit, part, num_parts);
+        return channel_linear(x, weight, bias, output, num_rows, num_inputs, num_outputs, x_is_bfloat16,
+                              output_is_bfloat16, allow_unit, part, num_parts);
     }
     Job job = {x, weight, bias, output, x_is_bfloat16, output_is_bfloat16, num_rows, num_inputs / BLOCK, num_outputs,
                (enum form)form, allow_unit && x_is_bfloat16 && prefers_unit(num_rows, (enum form)form), {0}};

@@ -12,9 +12,9 @@ void silu_mul(const uint16_t *gate_up, uint16_t *output, int64_t num_rows, int64
 int block_linear_part(const void *x, const void *weight, const float *bias, void *output, int64_t num_rows,
                       int64_t num_inputs, int64_t num_outputs, int form, int x_is_bfloat16, int output_is_bfloat16,
                       int allow_unit, int part, int num_parts);
-int channel_linear_part(const void *x, const void *weight, const float *bias, void *output, int64_t num_rows,
-                        int64_t num_inputs, int64_t num_outputs, int x_is_bfloat16, int output_is_bfloat16,
-                        int allow_unit, int part, int num_parts);
+int channel_linear(const void *x, const void *weight, const float *bias, void *output, int64_t num_rows,
+                   int64_t num_inputs, int64_t num_outputs, int x_is_bfloat16, int output_is_bfloat16,
+                   int allow_unit, int part, int num_parts);
 int paged_decode_part(const uint16_t *query, const uint16_t *pool, const int64_t *tables, const int64_t *contexts,
                       uint16_t *output, int64_t query_stride, int64_t num_sequences, int64_t table_width,
                       int64_t block_size, int64_t num_heads, int64_t num_kv_heads, int64_t dim, int part,

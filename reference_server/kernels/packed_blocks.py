@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 BLOCK = 32
 TILE = 16
-GROUP = 64
-"""Inputs of a row that have one scale, where weights are in channels."""
+STEP = 64
+"""Inputs in channels come in so many."""
 _BYTE_ZERO = 128
 
 
@@ -83,7 +83,7 @@ def pack_dense(weight: Tensor) -> PackedBlocks:
 def pack_channels(values: Tensor, scales: Tensor) -> PackedBlocks:
     """Pack int8 ``values [outputs, inputs]`` with ``scales [outputs, 1]``, float32."""
     num_outputs, num_inputs = values.shape
-    rows = torch.nn.functional.pad(values, (0, -num_inputs % GROUP, 0, -num_outputs % TILE))
+    rows = torch.nn.functional.pad(values, (0, -num_inputs % STEP, 0, -num_outputs % TILE))
     words = rows.view(torch.uint8).bitwise_xor(_BYTE_ZERO).view(-1, TILE, rows.shape[1])
     strips = _interleave(words[:, None]).flatten(1)
     tail = torch.nn.functional.pad(scales.float().flatten(), (0, -num_outputs % TILE)).view(-1, TILE)

@@ -1,4 +1,4 @@
-"""``int8``: weights in 8 bits with a scale for each output, activations by row and group of inputs.
+"""``int8``: weights in 8 bits with a scale for each output, activations in 16 with a scale for each row.
 
 Any checkpoint is quantized when the model is built. In bfloat16 on a CPU a kernel in C multiplies, with the
 CPU's matrix unit where there is one; elsewhere on a CPU torch does, by the same rule.
@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from reference_server.kernels.arena import Arena
-from reference_server.kernels.block_linear import quantize_rows
+from reference_server.kernels.channel_linear import quantize_whole_rows
 from reference_server.kernels.library import kernel_library
-from reference_server.kernels.packed_blocks import GROUP, pack_channels
+from reference_server.kernels.packed_blocks import pack_channels
 from reference_server.quantization import UnsupportedQuantizationError
 from reference_server.quantization._hybrid import hybrid_linear
 from reference_server.quantization.none import joined
@@ -68,7 +68,7 @@ class Int8Linear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """``[T, in] -> [T, out]``; sums in float32."""
-        product = quantize_rows(x.float(), GROUP) @ self.values.float().T * self.scales.float().T
+        product = quantize_whole_rows(x.float()) @ self.values.float().T * self.scales.float().T
         return (product if self.bias is None else product + self.bias.float()).to(x.dtype)
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 
-from reference_server.kernels.block_linear import BlockLinear, block_linear_twin, quantize_rows
-from reference_server.kernels.packed_blocks import GROUP, PackedBlocks, pack_channels, unpack_blocks
+from reference_server.kernels.block_linear import BlockLinear, block_linear_twin
+from reference_server.kernels.channel_linear import quantize_whole_rows
+from reference_server.kernels.packed_blocks import PackedBlocks, pack_channels, unpack_blocks
 
 if TYPE_CHECKING:
     import ctypes
@@ -39,10 +40,10 @@ def test_unpacked_channels_are_what_was_packed(num_inputs: int, num_outputs: int
 def test_c_multiplies_as_torch_does(
     functions: ctypes.CDLL, num_rows: int, num_inputs: int, num_outputs: int
 ) -> None:
-    """The last group may be smaller; bias or none."""
+    """With a bias and without, and with inputs that are no whole steps."""
     blocks, dense = packed(num_outputs, num_inputs)
     x, bias = random(num_rows, num_inputs), random(num_outputs) if num_rows % 2 else None
-    exact = quantize_rows(x, GROUP).double() @ dense.double().T + (0 if bias is None else bias)
+    exact = quantize_whole_rows(x).double() @ dense.double().T + (0 if bias is None else bias)
     found = BlockLinear(functions, blocks, bias)(x)
     torch.testing.assert_close(found.double(), exact, rtol=1e-4, atol=1e-4 * num_inputs**0.5)
     twin = block_linear_twin(x, blocks, bias)
