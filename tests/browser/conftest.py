@@ -41,7 +41,11 @@ class Browser:
 
     def open(self, path: Path) -> None:
         """Load a file."""
-        self._post("url", url=path.as_uri())
+        self.visit(path.as_uri())
+
+    def visit(self, url: str) -> None:
+        """Load a page."""
+        self._post("url", url=url)
 
     def run(self, script: str, *args: Any) -> Any:
         """The value that the body of a function returns."""
