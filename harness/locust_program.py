@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import socket
 import sys
 import tempfile
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -12,14 +13,17 @@ import msgspec
 
 from harness.address import Address
 from harness.errors import HarnessError
+from harness.workers.crew_size import num_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from harness.workers.crew_size import Asked
     from scenarios.scenario import Scenario
 
 _VARIABLE: Final = "TOKENPACE_HANDED_OVER"
+_HERE: Final = "127.0.0.1"
 
 
 class LocustProgramError(HarnessError):
@@ -47,6 +51,7 @@ def become_locust(
     reports: Sequence[str] = (),
     telemetry: bool = True,
     baseline: str | None = None,
+    workers: Asked = 1,
     quiet: bool = False,
 ) -> NoReturn:
     """Run a scenario in Locust, which shows the result and ends with the run's exit code.
@@ -55,6 +60,7 @@ def become_locust(
 
     Raises:
         LocustProgramError: Locust isn't installed, or doesn't go through proxies.
+        WorkersError: So many workers can't be had.
     """
     if address.proxy is not None:
         raise LocustProgramError("--engine locust goes through no proxy; leave --proxy out, or the engine")
@@ -65,6 +71,7 @@ def become_locust(
         *("--json-file", os.devnull),  # in place of its tables
         *(f"{option}={value}" for option, value in options.items() if value is not None),
         *(f"--report={name}" for name in reports),
+        *_processes(num_wanted(workers)),
         *([] if telemetry else ["--no-telemetry"]),
         *(["--no-summary"] if quiet else []),
     ]
@@ -88,6 +95,17 @@ def _locust() -> list[str]:
     locustfile = importlib.util.find_spec("scenarios.locustfile")
     assert locustfile is not None
     return [sys.executable, "-P", "-m", "locust", "-f", str(locustfile.origin)]
+
+
+def _processes(num_workers: int) -> list[str]:
+    """What has Locust send by so many processes, who meet at a port that is free now."""
+    if num_workers == 1:
+        return []
+    with socket.socket() as free:
+        free.bind((_HERE, 0))
+        port = free.getsockname()[1]
+    ports = (f"--master-bind-port={port}", f"--master-port={port}")
+    return [f"--processes={num_workers}", f"--master-bind-host={_HERE}", f"--master-host={_HERE}", *ports]
 
 
 def _file_of(what: HandedOver) -> int:

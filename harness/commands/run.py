@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from harness.commands._display import display, end
-from harness.commands._options import fail, take_address, take_scenario, target_options, usage_errors
+from harness.commands._options import take_address, take_scenario, target_options, usage_errors
 
 if TYPE_CHECKING:
     from harness.address import Address
@@ -79,15 +79,12 @@ def _become_locust(
     scenario: Scenario,
     address: Address,
     *,
-    workers: str,
     baseline_name: str | None,
     no_telemetry: bool,
     **options: Any,  # noqa: ANN401 (click's)
 ) -> NoReturn:
     from harness.locust_program import become_locust
 
-    if workers != "1":
-        fail("--engine locust sends from one process; leave --workers out, or the engine")
     become_locust(scenario, address, baseline=baseline_name, telemetry=not no_telemetry, **options)
 
 

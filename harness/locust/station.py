@@ -21,6 +21,7 @@ from harness.locust.line import NAME, SILENCE_S, STILL_HERE_S, Line
 from harness.locust.mailbox import Mailbox
 from harness.locust.signals import Signals
 from harness.locust.statistics import count
+from harness.version import __version__
 from harness.workers.messages import Order, decode
 from harness.workers.worker import work_for
 from reports.result import Verdict
@@ -71,6 +72,10 @@ class Station:
             if not isinstance(order, Order):
                 return
             self._work = _Work(self._environment, self._runner, run, order)
+            if order.manifest.tool_version != __version__:
+                self._work.line.leave(f"it has tokenpace {__version__}; install the master's version")
+                self._work.is_over.set()
+                return
             gevent.spawn(self._do, self._work)
         self._work.line.take(data)
 

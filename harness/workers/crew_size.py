@@ -35,12 +35,17 @@ def crew_size(asked: Asked, schedule: Schedule, *, elsewhere: bool = False) -> t
     Raises:
         WorkersError: It isn't a number in range, nor ``auto``.
     """
-    wanted = _wanted(asked)
+    wanted = num_wanted(asked)
     size = min(wanted, most_workers(schedule) or wanted)
     return size, tuple(_notes(wanted, size, schedule, most=None if elsewhere else num_cpus()))
 
 
-def _wanted(asked: Asked) -> int:
+def num_wanted(asked: Asked) -> int:
+    """How many were asked for, whatever the load has use for.
+
+    Raises:
+        WorkersError: It isn't a number in range, nor ``auto``.
+    """
     if asked == AUTO:
         return max(1, num_cpus() - 1)
     text = str(asked)

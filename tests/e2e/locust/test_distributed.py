@@ -70,7 +70,10 @@ def all_ended(*processes: subprocess.Popen[str]) -> Iterator[None]:
         for process in processes:
             if process.poll() is None:
                 process.kill()
-                process.communicate()
+            process.wait()
+            for stream in (process.stdout, process.stderr):
+                assert stream is not None
+                stream.close()
 
 
 def has_other_clocks() -> bool:

@@ -77,10 +77,24 @@ def test_a_signal_leaves_a_marked_result(
     assert 0 < result.outcomes["ok"] < 6_000
 
 
-@pytest.mark.parametrize(("option", "value"), [("--workers", "2"), ("--proxy", "http://127.0.0.1:1")])
-def test_what_the_engine_cannot_do_is_refused(scenario: Path, option: str, value: str) -> None:
+@pytest.mark.soak
+def test_several_processes_of_locusts(scenario: Path, timetable: TimetableProcess, tmp_path: Path) -> None:
+    arguments = ("--base-url", timetable.url, *BY_LOCUST, "--workers", 2, "--output", tmp_path / "run")
+    done = tokenpace("run", scenario, *arguments)
+    result = load(tmp_path / "run" / "result.json")
+    assert done.returncode == result.exit_code, done.stderr
+    assert not done.stderr
+    assert [each.num_requests for each in result.health.workers] == [60, 60]
+    assert result.outcomes == {"ok": 120}
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [("--workers", "0", "workers: '0' can't be had"), ("--proxy", "http://127.0.0.1:1", "leave --proxy out")],
+)
+def test_what_the_engine_cannot_do_is_refused(scenario: Path, option: str, value: str, told: str) -> None:
     """Before Locust is even started."""
     options = ["--base-url", "127.0.0.1:1", *BY_LOCUST, option, value]
     done = CliRunner().invoke(command, [str(scenario), *options])
     assert done.exit_code == 2
-    assert f"leave {option} out" in done.output
+    assert told in done.output

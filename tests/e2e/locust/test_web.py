@@ -126,8 +126,15 @@ def test_after_the_run_the_page_is_the_result(seen: dict[str, Any], folder: Path
     ]
 
 
+def test_the_rate_is_that_of_the_form(seen: dict[str, Any], folder: Path) -> None:
+    """Where the scenario says 25."""
+    load_ = load(folder / "run" / "result.json").scenario["load"]
+    assert float(load_["rate"]) == 50
+    assert '"rate"' in seen["index"]
+
+
 def test_B5_03_a_very_short_run_has_tables_and_charts(seen: dict[str, Any]) -> None:
-    """Ten requests within half a second."""
+    """Ten requests within 0.2 s."""
     charts = {chart["name"]: chart for chart in seen["ended"]["charts"]}
     assert {"ttft-time", "itl-time", "tpot-time", "requests-time", "tokens-time"} <= set(charts)
     for name in ("ttft-time", "itl-time"):
@@ -169,7 +176,16 @@ def test_B5_06_a_reset_while_a_run_goes_on_is_refused_with_words(seen: dict[str,
     assert seen["reset meanwhile"]["status"] == 409
     assert "Reset was refused" in seen["reset meanwhile"]["body"]
     assert seen["remark"] == seen["reset meanwhile"]["body"]
-    assert seen["ended"]["metrics"][0][3] == "10"  # nothing was forgotten
+
+
+def test_a_run_that_is_stopped_is_marked(seen: dict[str, Any]) -> None:
+    assert seen["stopped"]["word"] == "INTERRUPTED"
+    assert "Ended by Locust" in seen["stopped"]["sentence"]
+    assert seen["stopped"]["metrics"]
+
+
+def test_B5_06_a_reset_by_option_is_refused_too(seen: dict[str, Any]) -> None:
+    assert "--reset-stats" in seen["reset by option"]["sentence"]
 
 
 def test_B5_06_a_reset_after_it_wipes_everything_together(seen: dict[str, Any], folder: Path) -> None:

@@ -61,9 +61,9 @@ class Web:
         """What the page shows."""
         return self.get("tokenpace/live.json").get_json()
 
-    def start(self) -> None:
+    def start(self, **fields: Any) -> None:
         """As the form does."""
-        self.post("swarm", user_count=1, spawn_rate=1)
+        self.post("swarm", user_count=1, spawn_rate=1, **fields)
 
     def wait_for(self, *states: str) -> Any:
         """What the page shows once it is in one of these states."""
@@ -92,16 +92,13 @@ def reply(answer: Any) -> dict[str, Any]:
 
 
 def run_to_its_end(web: Web) -> None:
-    """A run of few requests: before, meanwhile, after, and reset."""
+    """A run of few requests: before, after, and reset."""
     seen["idle"] = web.live()
     seen["page"] = reply(web.get("tokenpace/", headers={"Origin": "http://elsewhere"}))
     seen["script"], seen["style"] = reply(web.get("tokenpace/page.js")), reply(web.get("tokenpace/page.css"))
     seen["index"] = web.get("").get_data(as_text=True)
     seen["no files"] = [web.get(f"tokenpace/files/{each}").status_code for each in ("report.html", "nothing")]
-    web.start()
-    seen["running"] = web.wait_for("running", "ended")
-    seen["reset meanwhile"] = reply(web.post("stats/reset"))
-    seen["remark"] = web.live()["remark"]
+    web.start(rate="50")
     seen["ended"] = web.wait_for("ended")
     web.wait_for_stop()
     seen["statistics"] = web.get("stats/requests").get_json()
@@ -115,12 +112,32 @@ def run_to_its_end(web: Web) -> None:
     seen["requests after reset"] = [row.num_requests for row in web.environment.stats.entries.values()]
 
 
+def stop_half_way(web: Web) -> None:
+    """A run that would go on for ever: meanwhile, and when it has been stopped."""
+    web.start()
+    seen["running"] = web.wait_for("running")
+    seen["reset meanwhile"] = reply(web.post("stats/reset"))
+    seen["remark"] = web.live()["remark"]
+    while not web.live()["metrics"]:
+        gevent.sleep(0.05)
+    web.post("stop")
+    seen["stopped"] = web.wait_for("ended")
+
+
 good = Web(GOOD, "--scenario", SCENARIO, "--output", f"{FOLDER}/run", "--no-summary", base="/load")
 run_to_its_end(good)
 
 good.start()  # the folder is taken
 seen["refused"] = good.wait_for("refused")
 good.wait_for_stop()
+
+LONG = ("--set", "load.requests=100000", "--output", f"{FOLDER}/long", "--no-summary")
+stop_half_way(Web(GOOD, "--scenario", SCENARIO, *LONG))
+
+forgetful = Web(GOOD, "--scenario", SCENARIO, "--reset-stats")
+forgetful.start()
+seen["reset by option"] = forgetful.wait_for("refused")
+forgetful.wait_for_stop()
 
 bad = Web(BAD, "--scenario", SCENARIO, "--output", f"{FOLDER}/bad", "--no-summary")
 bad.start()
