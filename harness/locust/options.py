@@ -19,6 +19,9 @@ def add_options(parser: LocustArgumentParser, **_: object) -> None:
     parser.add_argument(
         "--model", default="", metavar="NAME", help="The model's name; by default the only one that is served"
     )
+    parser.add_argument(
+        "--rate", default="", metavar="R", help="Requests per second, in place of the scenario's (load.rate)"
+    )
     parser.add_argument(  # not from the environment: Locust's form would show what it holds
         "--api-key", default="", metavar="KEY", is_secret=True, help="A bearer token; else OPENAI_API_KEY's"
     )

@@ -94,6 +94,10 @@ def _address(options: Namespace, host: str | None) -> Address:
 
 def _scenario(options: Namespace, *, own_load: bool) -> Scenario:
     overrides = _pairs(options.set, "=", "--set", "load.rate=5")
+    if options.rate and not own_load:
+        raise OrderError("--rate: users with tasks of their own make the load; leave it out")
+    if options.rate:
+        overrides["load.rate"] = options.rate
     if own_load:
         if not options.scenario:
             raise OrderError("no scenario; give --scenario FILE, or a name that 'tokenpace scenarios' lists")

@@ -119,6 +119,8 @@ class Plugin:
             raise OrderError(
                 "an Environment without parsed_options doesn't say what to run; start it with 'locust'"
             )
+        if options.reset_stats:
+            raise OrderError("--reset-stats: a run is judged whole; leave its beginning out with load.warmup")
         if own_load:
             self._demand_scenario_alone(has_tasks=has_tasks)
         if has_tasks and self._fleet is not None:

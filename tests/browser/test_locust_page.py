@@ -144,7 +144,8 @@ def test_a_run_from_the_form_to_the_downloads(browser: Browser, address: str) ->
     _until(browser, MOVED, first)
     _until(browser, "return document.querySelectorAll('#errors tbody tr').length === 1")
     assert " running" in browser.run(STATE)
-    assert _until(browser, "return document.getElementById('figure-server-requests') !== null")
+    for name in ("requests", "tokens"):
+        _until(browser, "return document.getElementById(arguments[0]) !== null", f"figure-server-{name}")
     light = browser.run("return getComputedStyle(document.body).backgroundColor")
     browser.emulate(prefers_color_scheme="dark")
     assert browser.run("return getComputedStyle(document.body).backgroundColor") != light
