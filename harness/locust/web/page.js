@@ -62,6 +62,7 @@
       const badge = make("span", "badge " + slug(rule.verdict));
       badge.append(make("i", "", rule.sign), rule.verdict);
       line.cells[0].append(badge);
+      numbers.forEach((name, i) => { line.cells[i + 2].dataset.name = name; });
       if (!rule.message || rule.verdict === "PASS") return [line];
       line.className = "has-message";
       const more = row(["", rule.message], ["", ""]);

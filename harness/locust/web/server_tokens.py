@@ -43,6 +43,7 @@ _COUNTERS: Final = (
 def server_tokens(result: Result) -> Chart | None:
     """Tokens generated and prompt tokens read; None where the server doesn't count."""
     points = () if result.server is None else result.server.points
+    points = tuple(each for i, each in enumerate(points) if i == 0 or points[i - 1].at_s < result.duration_s)
     counted = {counter: rates for counter in _COUNTERS if (rates := _rates(points, counter.field))}
     if not counted:
         return None
