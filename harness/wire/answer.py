@@ -85,9 +85,9 @@ class Answer:
     def take_many(self, stamps_ns: Sequence[int], borne: Sequence[Delta | str]) -> None:
         """Add what the events of a stream bear, as ``Endpoint.decode_many`` says it, each at its stamp."""
         at = 0
-        for is_text, group in itertools.groupby(borne, _is_text):
+        for kind, group in itertools.groupby(borne, type):
             some = list(group)
-            if is_text:
+            if kind is str:
                 self._take_texts(stamps_ns[at : at + len(some)], cast("list[str]", some))
             else:
                 for stamp_ns, delta in zip(stamps_ns[at:], cast("list[Delta]", some), strict=False):
@@ -193,7 +193,3 @@ class Answer:
             self._all_token_ids = False
         if delta.usage is not None and delta.usage.completion_tokens is not None:
             self._running.append(delta.usage.completion_tokens)
-
-
-def _is_text(borne: Delta | str) -> bool:
-    return isinstance(borne, str)
