@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .conftest import Browser
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 ATTACK = "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
 SCENARIO = """
 schema: 1
@@ -150,7 +150,7 @@ def test_a_run_from_the_form_to_the_downloads(browser: Browser, address: str) ->
     browser.emulate(prefers_color_scheme="dark")
     assert browser.run("return getComputedStyle(document.body).backgroundColor") != light
 
-    assert browser.run("return fetch('../stop', {method: 'POST'}).then((answer) => answer.status)") == 200
+    browser.run("fetch('../stop', {method: 'POST'})")  # Locust answers once the result has been made
     _until(browser, "return document.getElementById('word').textContent === 'INTERRUPTED'")
     objective = browser.run("return document.querySelector('#objectives tbody .key').textContent")
     assert objective == "ttft p50 < 5s"

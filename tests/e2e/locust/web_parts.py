@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from flask.testing import FlaskClient
 
 GOOD, BAD, SCENARIO, FOLDER = sys.argv[1:]
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 seen: dict[str, Any] = {}
 
 
