@@ -132,9 +132,9 @@ class Slices:
         if record.chunk_ns:
             self._count("input_tokens", record.chunk_ns[0], record.prompt_tokens or 0)
         if record.outcome.succeeded:
-            self._add_latencies(record, at_ns)
+            self._add_latencies(record)
 
-    def _add_latencies(self, record: Record, at_ns: IntArray) -> None:
+    def _add_latencies(self, record: Record) -> None:
         ttft = _TTFT.values(record, self._ttft_series.start_ns(record))
         if not isinstance(ttft, Missing):
             self._ttft.add(record.chunk_ns[:1], ttft)
@@ -143,7 +143,7 @@ class Slices:
             self._tpot.add([record.done_ns], tpot)
         gaps = _ITL.values(record, 0)
         if not isinstance(gaps, Missing):
-            self._itl.add(at_ns[1:], gaps, record.chunk_tokens[1:])
+            self._itl.add(record.arrivals_ns[1:], gaps, record.chunk_tokens[1:])
 
     def _tend(self) -> None:
         """Do a little of what has to be done now and then: all at once would hold up the event loop."""

@@ -164,12 +164,17 @@ def _take_tokens(delta: Delta, choice: _Choice) -> None:
         kind = Kind.SILENT
     if kind is None:
         return
+    is_first = delta.kind is None
     delta.kind = kind if delta.kind in (None, Kind.SILENT) else delta.kind
     delta.text += text
     num_tokens = _exact_count(choice)
-    if num_tokens is not None:
-        delta.num_tokens = (delta.num_tokens or 0) + num_tokens
-        delta.has_token_ids = choice.token_ids is not None
+    if is_first:
+        delta.num_tokens, delta.has_token_ids = num_tokens, bool(choice.token_ids)
+    elif num_tokens is None or delta.num_tokens is None:
+        delta.num_tokens, delta.has_token_ids = None, False
+    else:
+        delta.num_tokens += num_tokens
+        delta.has_token_ids = delta.has_token_ids and bool(choice.token_ids)
 
 
 def _spoken(message: _Message | None, text: str | None) -> tuple[Kind | None, str]:
@@ -204,12 +209,12 @@ def _called(message: _Message) -> str:
 
 
 def _exact_count(choice: _Choice) -> int | None:
-    if choice.token_ids is not None:
+    """Tokens of a choice that bears some; an empty list beside them counts none of them."""
+    if choice.token_ids:
         return len(choice.token_ids)
     if choice.logprobs is None:
         return None
-    tokens = choice.logprobs.content if choice.logprobs.content is not None else choice.logprobs.tokens
-    return len(tokens) if tokens else None
+    return len(choice.logprobs.content or choice.logprobs.tokens or ()) or None
 
 
 def _usage(usage: _Usage) -> Usage:

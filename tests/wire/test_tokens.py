@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from harness.metrics.tpot import TimePerOutputToken
 from harness.record import Outcome, Record, TokenSource
 from tests.wire.conftest import DONE, LENGTH, ROLE, STOP, RecordOf, delta, event, text, usage
 
@@ -109,6 +110,23 @@ def test_token_ids_and_logprobs_tell_the_tokens_of_each_chunk(record_of: RecordO
     assert (by_logprobs.chunk_tokens, by_logprobs.chunk_tokens_exact) == ([2], True)
 
 
+def test_an_empty_list_of_token_ids_beside_text_is_no_count(record_of: RecordOf) -> None:
+    empty = {"token_ids": [], "logprobs": {"content": [], "tokens": []}}
+    texts = [(20 * i, text("a", **empty)) for i in range(1, 4)]
+    alone = record_of([*texts, (70, STOP + DONE)])
+    assert (alone.chunk_tokens, alone.chunk_tokens_exact) == ([1, 1, 1], False)
+    assert (alone.output_tokens, alone.token_source) == (3, TokenSource.CHUNKS)
+    said = record_of([*texts, (70, STOP + usage(completion_tokens=9) + DONE)])
+    assert TimePerOutputToken().value(said, 0) == 40e6 / 8
+    running = [
+        (20 * i, event({"choices": [{"text": "a", "token_ids": []}], "usage": {"completion_tokens": i}}))
+        for i in range(1, 4)
+    ]
+    told = record_of([*running, (70, STOP + DONE)])
+    assert (told.chunk_tokens, told.chunk_tokens_exact) == ([1, 1, 1], True)
+    assert TimePerOutputToken().value(told, 0) == 20e6
+
+
 def test_A2_03_usage_with_empty_choices(record_of: RecordOf) -> None:
     record = record_of(
         [(1, text("a")), (2, STOP), (3, usage(prompt_tokens=26, completion_tokens=40)), (4, DONE)],
@@ -175,6 +193,13 @@ def test_several_choices_of_one_event_count_together(record_of: RecordOf) -> Non
                               {"index": 1, "delta": {"content": "b"}, "token_ids": [2, 3]}]})  # fmt: skip
     record = record_of([(1, both), (2, STOP + DONE)])
     assert (record.output_tokens, len(record.chunk_ns)) == (3, 1)
+
+
+def test_a_choice_without_a_count_leaves_its_event_without_one(record_of: RecordOf) -> None:
+    for first, second in (([1, 2], []), ([], [1, 2])):
+        both = event({"choices": [{"text": "a", "token_ids": first}, {"text": "b", "token_ids": second}]})
+        record = record_of([(1, both), (2, STOP + DONE)])
+        assert (record.chunk_tokens_exact, record.token_source) == (False, TokenSource.CHUNKS)
 
 
 def test_invalid_utf8_is_replaced_and_no_fault(record_of: RecordOf) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from harness.series import Series
 from harness.summary.in_flight import peaks_in_flight
@@ -110,3 +111,9 @@ def test_tokens_shared_out_are_all_of_them(counts: list[int], total: int) -> Non
     assert int(tokens.sum()) == total
     assert tokens.min() >= 0
     assert at_ns.tolist() == record.chunk_ns
+
+
+def test_chunks_without_a_token_have_their_gaps(make_record: MakeRecord) -> None:
+    """As in a journal that somebody else wrote."""
+    record = structs.replace(make_record(chunks=(1, 2, 9)), chunk_tokens=[0, 0, 0], output_tokens=0)
+    assert _slices([record]).points()[0].itl[-1].value == pytest.approx(7e6, rel=1e-3)
