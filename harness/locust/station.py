@@ -21,11 +21,11 @@ from harness.locust.line import NAME, SILENCE_S, STILL_HERE_S, Line
 from harness.locust.mailbox import Mailbox
 from harness.locust.signals import Signals
 from harness.locust.statistics import count
+from harness.past_scenario import past_scenario
 from harness.version import __version__
 from harness.workers.messages import Order, decode
 from harness.workers.worker import work_for
 from reports.result import Verdict
-from scenarios.scenario import scenario_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,7 +108,7 @@ class _Work:
         self._environment = environment
         self._runner = runner
         self._loop = order.manifest.loop
-        self._name = scenario_from(order.manifest.scenario).endpoint
+        self._name = past_scenario(order.manifest.scenario).endpoint
         self._hub = gevent.get_hub()
         self._mailbox: Mailbox[Callable[[], None]] = Mailbox(lambda act: act())
         self.line = Line(self._send, self._mailbox.put, self._report)
