@@ -159,7 +159,7 @@ class Exchange(Timeline):
             detail=detail,
             message=one_line(self._client.target.mask(message)) if message else "",
             status=self.status,
-            finish_reason=answer.finish_reason,
+            finish_reason=answer.finish_reason and self._client.target.mask(answer.finish_reason),
             prompt_tokens=arrival.prompt.num_tokens if usage.prompt_tokens is None else usage.prompt_tokens,
             output_tokens=output_tokens,
             token_source=source,

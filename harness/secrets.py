@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import re
+from html.entities import html5
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, quote_plus
 
@@ -13,9 +15,18 @@ if TYPE_CHECKING:
 
 MASK: Final = "***"
 _SHORTEST: Final = 4
-_ESCAPED_TOO: Final = re.compile(r"[=&<>'+]")
-"""What some writers of JSON escape to be safe in a page."""
+_BACKSLASH: Final = "\\"
+_MANY_BACKSLASHES: Final = 3
+_LONGEST: Final = 256
+_MOST_PER_CHARACTER: Final = 12
+_ESCAPE: Final = re.compile(r"[\\%&+]")
+"""One of these begins whatever stands for another character."""
 _TELLING: Final = re.compile(r"auth|cookie|key|token|secret|passw|credential|signature|^sig$", re.IGNORECASE)
+
+_NAMED: Final[dict[str, list[str]]] = {}
+for _name, _characters in html5.items():
+    if _name.endswith(";"):
+        _NAMED.setdefault(_characters, []).append(_name[:-1])
 
 
 def names_secret(name: str) -> bool:
@@ -54,25 +65,68 @@ class Secrets:
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        forms = {form for secret in secrets for form in _forms(secret) if len(form) >= _SHORTEST}
-        longest_first = sorted(forms, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if forms else None
+        plain = [secret for secret in secrets if len(secret) >= _SHORTEST]
+        self._secrets = _longest_first([*plain, *map(_in_base64, plain)])
+        forms = _longest_first(form for secret in self._secrets for form in _forms(secret))
+        self._pattern = re.compile("|".join(map(re.escape, forms))) if forms else None
 
     def mask(self, text: str) -> str:
         """``text`` with every secret replaced by ``***``."""
-        return text if self._pattern is None else self._pattern.sub(MASK, text)
+        if self._pattern is None:
+            return text
+        text = self._pattern.sub(MASK, text)
+        return text if _ESCAPE.search(text) is None else self._escaped.sub(MASK, text)
+
+    @functools.cached_property
+    def _escaped(self) -> re.Pattern[str]:
+        """Matches each secret, however each of its characters is written."""
+        return re.compile("|".join(map(_any_writing, self._secrets)))
 
     def __repr__(self) -> str:
         return "Secrets(...)"
 
 
+def _longest_first(texts: Iterable[str]) -> list[str]:
+    return sorted(set(texts), key=len, reverse=True)
+
+
+def _in_base64(secret: str) -> str:
+    return base64.b64encode(secret.encode()).decode()
+
+
 def _forms(secret: str) -> Iterable[str]:
-    """A secret as it may turn up: plain, escaped in JSON one way or another, percent-encoded, in base64."""
+    """A secret as it mostly turns up: plain, escaped in JSON, percent-encoded."""
     yield secret
-    in_json = json.dumps(secret)[1:-1]
-    for escaped in (in_json, _ESCAPED_TOO.sub(lambda found: f"\\u{ord(found[0]):04x}", in_json)):
-        yield escaped
-        yield escaped.replace("/", r"\/")
+    yield json.dumps(secret)[1:-1]
     yield quote(secret, safe="")
     yield quote_plus(secret)
-    yield base64.b64encode(secret.encode()).decode()
+
+
+def _any_writing(secret: str) -> str:
+    """A pattern of a secret; of a very long one, of its beginning and all that may be the rest of it."""
+    pattern = "".join(map(_any_character, secret[:_LONGEST]))
+    if secret.count(_BACKSLASH) > _MANY_BACKSLASHES:
+        pattern = pattern.replace("(?:", "(?>")
+    rest = len(secret) - _LONGEST
+    return pattern if rest <= 0 else rf"{pattern}[^\s\"<>]{{0,{_MOST_PER_CHARACTER * rest}}}"
+
+
+@functools.cache
+def _any_character(character: str) -> str:
+    """A pattern of the ways to write a character in JSON, in an address, in HTML, and plainly.
+
+    It takes one way and doesn't come back for another, so that no text costs more than its length; only of a
+    backslash it may be unknown whether the next belongs to it.
+    """
+    code = ord(character)
+    utf_16 = character.encode("utf-16-be").hex()
+    ways = [
+        "".join(rf"\\{{1,4}}u(?i:{utf_16[i : i + 4]})" for i in range(0, len(utf_16), 4)),
+        "".join(f"(?i:%(?:25)?{byte:02x})" for byte in character.encode()),
+        f"(?i:&#(?:0*{code}|x0*{code:x});)",
+        *(re.escape(f"&{name};") for name in _NAMED.get(character, ())),
+        re.escape(character) if character.isalnum() else rf"\\{{0,4}}{re.escape(character)}",
+    ]
+    if character == " ":
+        ways.append(re.escape("+"))
+    return f"(?{':' if character == _BACKSLASH else '>'}{'|'.join(ways)})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from harness.record import Outcome
@@ -83,7 +84,9 @@ def _with_aside(found: Finding, aside: Aside, streamed: bool) -> Finding:
 def _refusal(timeline: Timeline, answer: Answer) -> Finding:
     status = timeline.status or 0
     message = answer.error or timeline.message or "no message"
-    if status < 400:
+    if status == HTTPStatus.NOT_MODIFIED:
+        message = "not modified, though no such condition was sent: a cache on the way answers"
+    elif status < 400:
         message = f"redirect to {timeline.headers.get('location', 'nowhere')}; give the final address"
     outcome = Outcome.REJECTED if status in (429, 503) else Outcome.HTTP_ERROR
     return Finding(outcome, str(status), message)

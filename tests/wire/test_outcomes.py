@@ -186,6 +186,17 @@ def test_a_redirect_is_no_answer(record_of: RecordOf) -> None:
     assert "final address" in record.message
 
 
+def test_not_modified_is_no_redirect(record_of: RecordOf) -> None:
+    record = record_of([], status=304)
+    assert (record.outcome, record.detail) == (Outcome.HTTP_ERROR, "304")
+    assert record.message.startswith("not modified")
+
+
+def test_A9_01_a_key_in_a_finish_reason_is_masked(record_of: RecordOf) -> None:
+    record = record_of([(1, text("x", "stop: KEY-S3CRET") + DONE)], api_key="KEY-S3CRET")
+    assert record.finish_reason == "stop: ***"
+
+
 @pytest.mark.parametrize(
     ("content_type", "body", "detail"),
     [

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import html
+import time
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.result_folders import manifest
 
 from harness.result_folder import ResultFolder
@@ -12,6 +17,7 @@ from harness.secrets import Secrets, without_secrets
 from scenarios.scenario import load_scenario, scenario_from
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 SECRET = "s3cr3t-canary"
@@ -58,3 +64,51 @@ def test_manifest_on_disk_holds_no_secret(tmp_path: Path) -> None:
 )
 def test_A9_01_a_key_escaped_in_json_is_masked(echo: str) -> None:
     assert Secrets(["KEY/a+b=="]).mask(f"no such key: {echo}!") == "no such key: ***!"
+
+
+KEY = 'KEY/a+b&c== "x'
+WRITINGS: tuple[Callable[[str], str], ...] = (
+    lambda c: c,
+    lambda c: f"\\u{ord(c):04x}",
+    lambda c: f"\\u{ord(c):04X}",
+    lambda c: f"\\\\u{ord(c):04x}",
+    lambda c: f"%{ord(c):02x}",
+    lambda c: f"%{ord(c):02X}",
+    lambda c: f"&#{ord(c)};",
+    lambda c: f"&#x{ord(c):X};",
+    html.escape,
+    lambda c: c if c.isalnum() else f"\\{c}",
+)
+
+
+@given(st.lists(st.sampled_from(WRITINGS), min_size=len(KEY), max_size=len(KEY)))
+def test_A9_01_a_key_is_masked_however_each_of_its_characters_is_written(
+    writings: list[Callable[[str], str]],
+) -> None:
+    echo = "".join(write(each) for write, each in zip(writings, KEY, strict=True))
+    assert Secrets([KEY]).mask(f"no such key: <{echo}>!") == "no such key: <***>!"
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [
+        "KEY-S3CRET%2fa%2bb%26c%3d%3d",
+        "KEY-S3CRET/a\\u002Bb\\u0026c==",
+        "KEY-S3CRET&sol;a&plus;b&AMP;c&equals;=",
+    ],
+)
+def test_A9_01_a_key_in_the_writing_of_a_known_server_is_masked(echo: str) -> None:
+    assert Secrets(["KEY-S3CRET/a+b&c=="]).mask(f"https://x/?k={echo}") == "https://x/?k=***"
+
+
+def test_A9_01_credentials_in_base64_with_their_padding_escaped_are_masked() -> None:
+    assert Secrets(["user:pw"]).mask(r"Basic dXNlcjpwdw\u003d\u003d.") == "Basic ***."
+
+
+def test_a_long_key_is_masked_to_its_end_and_no_text_takes_long() -> None:
+    key = "k" * 50 + "+J" * 1_500
+    assert Secrets([key]).mask(f"a {quote(key).lower()} b".replace("j", "J")) == "a *** b"
+    assert "\\" not in Secrets(["\\" * 40]).mask("\\" * 80)
+    begun_s = time.process_time()
+    Secrets(["%&\\" * 40]).mask("%25%&amp;\\\\\\" * 5_000)
+    assert time.process_time() - begun_s < 5
