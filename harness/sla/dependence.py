@@ -7,9 +7,9 @@ rule, the number beyond the limit by request in order of due time, and not from 
 
 * Neighbours: 1 + 2 x the sum of the autocorrelations, summed in pairs while these are positive and no larger
   than the pair before (Geyer 1992, initial monotone positive sequence).
-* Requests that go round between servers: neighbours are unlike there, and the sum is of every s-th lag, less
-  what each of the s differs by. Unlike neighbours are no reason to believe more: of a high percentile they
-  make up for nothing.
+* Requests that go round between s servers, up to 32: neighbours say nothing there, and the sum is of every
+  s-th lag, less what each of the s differs by, if that is more. Unlike neighbours are no reason to believe
+  more: of a high percentile they make up for nothing.
 * Tokens of one answer: the variance between answers, over that of single tokens (Kish 1965).
 * Where few samples or none are beyond the limit they can't tell how they come together. So the ranks of the
   values are asked too. Misses in queues come in longer bursts than their ranks show, by half, so that much
@@ -32,7 +32,7 @@ import numpy as np
 from harness.sla.statistics import first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
     from harness.summary.due_order import FloatArray, Samples
 
@@ -50,7 +50,10 @@ _ENOUGH_TO_SHOW: Final = 60
 """The dependence of fewer, in a queue at half load, mostly doesn't show: what is seen of it counts."""
 _ENOUGH_TO_SEE: Final = 30
 """Of fewer it is hardly seen: a standard error more is taken for there."""
-_MAX_STRIDE: Final = 8
+_MAX_STRIDE: Final = 32
+_AS_STRONG: Final = 2.0
+"""A lag is as strong as the strongest if it is weaker by no more than so many standard errors."""
+_MOST_CORRELATED: Final = 0.97
 _ROUNDING: Final = 1e-20
 
 
@@ -203,41 +206,42 @@ def of_share(samples: Samples, variance: float) -> Dependence:
     if samples.sizes.size < _MIN_REQUESTS:
         return INDEPENDENT
     share = missed / number
-    own = _tie(samples.misses - share * samples.sizes, number * share * (1 - share))
-    return _of_ties(number, own, *_of_moods(samples, variance))
+    residuals = np.asarray(samples.misses - share * samples.sizes)
+    return _of(samples, residuals, number * share * (1 - share), number * variance)
 
 
 def of_mean(samples: Samples, variance: float) -> Dependence:
     """That of samples whose mean is judged; arguments as for ``of_share``."""
     if samples.sizes.size < _MIN_REQUESTS:
         return INDEPENDENT
-    number = float(samples.sizes.sum())
-    return _of_ties(number, _tie(_residuals(samples), number * variance), *_of_moods(samples, variance))
+    independent = float(samples.sizes.sum()) * variance
+    return _of(samples, _residuals(samples), independent, independent)
+
+
+def _of(samples: Samples, residuals: FloatArray, independent: float, of_sums: float) -> Dependence:
+    """That of samples whose residuals by request are judged.
+
+    Args:
+        samples: Shape (requests,).
+        residuals: Same shape.
+        independent: The variance of their sum if samples were independent.
+        of_sums: Likewise that of the sum of all values.
+    """
+    moods = [_ranks(mood) for mood in samples.moods]
+    strides = {1, *map(_stride, moods or [residuals])}
+    kinship = Kinship() if np.all(samples.sizes == 1) else _between(_residuals(samples), of_sums)
+    successions = [_serial(mood, strides) for mood in moods] or [Succession(math.inf)]
+    ties = (
+        Tie(_between(residuals, independent), _serial(residuals, strides)),
+        *(Tie(kinship, succession, _BURSTS_BEYOND_RANKS) for succession in successions),
+    )
+    effect = max(tie.now for tie in ties)
+    return Dependence(effect, ties, float(samples.sizes.sum())) if effect > 1 else INDEPENDENT
 
 
 def _residuals(samples: Samples) -> FloatArray:
     """By request, its sum less what so many samples have on average."""
     return np.asarray(samples.sums - samples.sums.sum() / samples.sizes.sum() * samples.sizes)
-
-
-def _of_ties(number: float, *ties: Tie) -> Dependence:
-    effect = max(tie.now for tie in ties)
-    return Dependence(effect, ties, number) if effect > 1 else INDEPENDENT
-
-
-def _of_moods(samples: Samples, variance: float) -> Iterator[Tie]:
-    """The ties of the values' ranks, with those of answers and the tokens that belong to them."""
-    kinship = Kinship()
-    if not np.all(samples.sizes == 1):
-        kinship = _between(_residuals(samples), float(samples.sizes.sum()) * variance)
-    successions = [_serial(_ranks(mood)) for mood in samples.moods]
-    for succession in successions or [Succession(math.inf)]:
-        yield Tie(kinship, succession, _BURSTS_BEYOND_RANKS)
-
-
-def _tie(residuals: FloatArray, independent: float) -> Tie:
-    """The variance of a sum of residuals over the one that it would have of independent samples."""
-    return Tie(_between(residuals, independent), _serial(residuals))
 
 
 def _between(residuals: FloatArray, independent: float) -> Kinship:
@@ -249,10 +253,15 @@ def _between(residuals: FloatArray, independent: float) -> Kinship:
     return Kinship(effect, residuals.size) if effect > 1 + _ONE_SIDED_5_PERCENT * error else Kinship()
 
 
-def _serial(series: FloatArray) -> Succession:
-    """The part that comes from the order."""
+def _serial(series: FloatArray, strides: Iterable[int]) -> Succession:
+    """The part that comes from the order: that of the stride which shows most."""
+    return max((_every(stride, series) for stride in strides), key=lambda found: found.now)
+
+
+def _every(stride: int, series: FloatArray) -> Succession:
+    """The part that comes from how samples so far apart are alike, and those twice as far, and so on."""
     num = series.size
-    correlations = _among_alike(series)
+    correlations = _among_alike(series, stride)
     if correlations is None:
         return Succession(math.inf)
     pairs = correlations[: correlations.size // 2 * 2].reshape(-1, 2).sum(axis=1)
@@ -262,9 +271,10 @@ def _serial(series: FloatArray) -> Succession:
     length = _before(pairs <= 0)
     sums = np.minimum.accumulate(pairs[:length])
     sure = max(1, _before(sums < _ONE_SIDED_5_PERCENT * math.sqrt(2 / num)))
+    lost = 0.0 if stride == 1 else _lost(float(correlations[1]), num / stride)
     return Succession(
         num,
-        effect=-1 + 2 * float(sums.sum()),
+        effect=-1 + 2 * float((sums + (2 - sums) * lost).sum()),
         length=length,
         sure=-1 + 2 * float(sums[:sure].sum()),
         sure_length=sure,
@@ -272,32 +282,45 @@ def _serial(series: FloatArray) -> Succession:
     )
 
 
-def _among_alike(series: FloatArray) -> FloatArray | None:
-    """Autocorrelations at lag 0, s, 2 s, ...; s is 1 but for what goes round. None as for these.
+def _among_alike(series: FloatArray, stride: int) -> FloatArray | None:
+    """Autocorrelations at lag 0, s, 2 s, ..., or at every lag if the series is too short; None as for these.
 
-    Requests that go round between s servers alternate: neighbours are unlike, and so hide that each is like
-    the next of the same server. What a server always differs by is known, and left out.
+    What each of s servers always differs by is known, and left out.
     """
-    correlations = autocorrelations(series) if series.size >= _MIN_REQUESTS else None
-    if correlations is None or (stride := _stride(correlations)) == 1:
-        return correlations
+    if series.size < _MIN_REQUESTS:
+        return None
+    if stride == 1 or series.size < _MIN_REQUESTS * stride:
+        return autocorrelations(series)
     turns = np.arange(series.size) % stride
     means = np.bincount(turns, series) / np.bincount(turns)
     correlations = autocorrelations(series - means[turns])
     return None if correlations is None else correlations[::stride]
 
 
-def _stride(correlations: FloatArray) -> int:
-    """The first lag at which samples are alike, if neighbours are unlike or alike less than those are.
+def _lost(correlation: float, rounds: float) -> float:
+    """The share of their variance that series so long lose with their means, neighbours being so alike.
 
-    1 where chance could have made that.
+    The mean of a slow server's few requests isn't what it is like for good. Taken for first-order
+    autoregressive series (Marriott and Pope 1954).
     """
+    unbiased = min(correlation + (1 + 4 * max(0.0, correlation)) / rounds, _MOST_CORRELATED)
+    return min(1.0, (1 + unbiased) / (1 - unbiased) / rounds)
+
+
+def _stride(series: FloatArray) -> int:
+    """The first lag at which samples are as much alike as at any; 1 where chance could have made that.
+
+    Where neighbours are unlike, any later lag counts.
+    """
+    correlations = autocorrelations(series) if series.size >= _MIN_REQUESTS else None
+    if correlations is None:
+        return 1
     num = correlations.size
     errors = correlations[1 : min(_MAX_STRIDE, num // 4) + 1] * math.sqrt(num)
-    if not errors.size or errors[0] >= _ONE_SIDED_5_PERCENT:
+    strongest = float(errors.max())
+    if strongest < (0 if errors[0] < -_ONE_SIDED_5_PERCENT else _BEYOND_DOUBT):
         return 1
-    alike = errors > (0 if errors[0] < -_ONE_SIDED_5_PERCENT else _BEYOND_DOUBT)
-    return _before(alike) + 1 if alike.any() else 1
+    return _before(errors >= max(0.0, strongest - _AS_STRONG)) + 1
 
 
 def _before(marks: np.ndarray[Any, np.dtype[np.bool_]]) -> int:

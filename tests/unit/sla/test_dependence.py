@@ -119,6 +119,27 @@ def test_what_a_server_always_differs_by_is_no_dependence() -> None:
     assert of_share(_samples(values, 150), float(values.var())).effect < 1.3
 
 
+def _round(n: int, num_servers: int, seed: int) -> FloatArray:
+    """Requests that go round between independent servers, each of them slow and fast for ten of its own."""
+    each = [autoregressive(-(-n // num_servers), 0.9, 1_000 * seed + server) for server in range(num_servers)]
+    return np.stack(each, axis=1).ravel()[:n]
+
+
+@pytest.mark.parametrize("num_servers", [2, 5, 8, 11, 16, 32])
+def test_however_many_servers_take_turns_dependence_of_each_is_found(num_servers: int) -> None:
+    """The variance of the mean is 19 times that of independent ones, whatever the number of servers."""
+    n = max(1_000, 90 * num_servers)
+    effects = [of_mean(_samples(_round(n, num_servers, seed), 0), 1.0).effect for seed in range(40)]
+    assert sum(effect < 19 for effect in effects) <= 2
+    assert np.median(effects) < 60
+
+
+def test_what_each_of_many_servers_always_differs_by_is_no_dependence() -> None:
+    levels = np.random.default_rng(2).permutation(16)
+    values = 10 * levels[np.arange(1_600) % 16] + np.random.default_rng(3).normal(0, 5, 1_600)
+    assert of_mean(_samples(values, 150), float(values.var())).effect < 3
+
+
 def test_the_message_and_the_result_say_what_samples_are_worth(take: Take, make_record: MakeRecord) -> None:
     rules, snapshot = take({"ttft": ["p95 < 500ms"]}, [100] * 400)
     assert judge(rules, snapshot).rules[0].n_eff == 400
