@@ -27,6 +27,8 @@ SWITCHED: Final = "the server switches to another protocol (101), though none wa
 UNCODED: Final = ("", "identity")
 """Content encodings of a body that stands as it is."""
 _FAREWELL_NS: Final = 1_000_000_000
+_RACE_NS: Final = 200_000_000
+"""A close that was on its way when the request went out comes within a round trip."""
 
 
 class HttpRequest(msgspec.Struct, frozen=True):
@@ -60,10 +62,10 @@ class Transport(abc.ABC):
     async def exchange(self, request: HttpRequest, timeline: Timeline) -> None:
         """Send ``request``, fill ``timeline`` and return when it is over.
 
-        Every failure ends up in the timeline. A request is sent a second time only if a kept-alive
-        connection turns out to have been closed by the server before a byte of the answer, or with a 408 that
-        can't be meant for it (``is_farewell``); the timeline counts it. Where a stream is over and its body
-        isn't, the connection is closed ``timeline.END_WAIT_NS`` later.
+        Every failure ends up in the timeline. A request is sent a second time only if the server was closing
+        the kept-alive connection as it went out: not a byte came (``was_closing``), or a 408 that can't be
+        meant for it (``is_farewell``); the timeline counts it. Where a stream is over and its body isn't, the
+        connection is closed ``timeline.END_WAIT_NS`` later.
 
         Raises:
             CancelledError: The caller was cancelled; the timeline has ended as ``CUT``.
@@ -86,6 +88,17 @@ def is_farewell(status: int, *, keeps_alive: bool, after_ns: int) -> bool:
         after_ns: How long after the request was sent it came.
     """
     return status == HTTPStatus.REQUEST_TIMEOUT and not keeps_alive and after_ns < _FAREWELL_NS
+
+
+def was_closing(after_ns: int) -> bool:
+    """Whether a reused connection that ends without a byte was being closed as the request went out.
+
+    A server that takes the request and then breaks off does so later: that is a failure.
+
+    Args:
+        after_ns: How long after the request was sent it ended.
+    """
+    return after_ns < _RACE_NS
 
 
 def choose(target: Target, timeouts: Timeouts) -> Transport:

@@ -15,17 +15,18 @@ import io
 import ssl
 import time
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import aiohttp
 import yarl
 from aiohttp.client_proto import ResponseHandler
+from aiohttp.http import HttpProcessingError
 
 from harness.timeline import End, EnoughError
-from harness.transport import REQUEST_ID, SWITCHED, UNCODED, HttpRequest, Transport, is_farewell
+from harness.transport import REQUEST_ID, SWITCHED, UNCODED, HttpRequest, Transport, is_farewell, was_closing
 from harness.transport.failures import Failure, connect_failure, exchange_failure, no_answer
-from harness.transport.head import NotHttpError, check_begun
+from harness.transport.head import MAX_HEAD_BYTES, TOO_LONG, NotHttpError, check_begun
 from harness.transport.watchdog import Watchdog
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from harness.target import Target
     from harness.timeline import Timeline
     from scenarios.timeouts import Timeouts
+
+_BLANK_LINE: Final = b"\r\n\r\n"
 
 
 class _Attempt:
@@ -68,13 +71,11 @@ class _Attempt:
     @property
     def met_a_closed_connection(self) -> bool:
         """True if the server closed a kept-alive connection and never took the request."""
-        handler = self.handler
-        return (
-            self.timeline.end is None
-            and handler is not None
-            and handler.is_reused
-            and (handler.said_farewell or not handler.last_read_ns)
-        )
+        handler, sent_ns = self.handler, self.timeline.sent_ns
+        if self.timeline.end is not None or handler is None or not handler.is_reused or sent_ns is None:
+            return False
+        ended_ns = handler.lost_ns or time.monotonic_ns()
+        return handler.said_farewell or (not handler.last_read_ns and was_closing(ended_ns - sent_ns))
 
 
 _attempt: contextvars.ContextVar[_Attempt] = contextvars.ContextVar("_attempt")
@@ -89,6 +90,7 @@ class StampingHandler(ResponseHandler):
         begun: What has come of the head of this exchange's answer.
         said_farewell: True if the reply to this request is only how the server closed the connection.
         lost_by: What broke the connection, None if it was closed politely or is open.
+        lost_ns: When the connection ended, 0 while it is open.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -98,6 +100,7 @@ class StampingHandler(ResponseHandler):
         self.begun = bytearray()
         self.said_farewell = False
         self.lost_by: BaseException | None = None
+        self.lost_ns = 0
         self._timeline: Timeline | None = None
         self._body: StreamReader | None = None
         self._now_ns = 0
@@ -116,13 +119,41 @@ class StampingHandler(ResponseHandler):
 
     def data_received(self, data: bytes) -> None:
         """Stamp first, then let aiohttp take off the framing, then keep the body bytes."""
-        now_ns = self._now_ns = time.monotonic_ns()
-        if self._timeline is not None and self._timeline.status is None and not self._begins_reply(data):
-            return
-        super().data_received(data)
         if not data:  # aiohttp calls this itself, in the middle of the reading below
+            super().data_received(data)
             return
+        self._now_ns = time.monotonic_ns()
+        while data and self._awaits_head:
+            num_begun = len(self.begun)
+            if not self._begins_reply(data):
+                return
+            found = self.begun.find(_BLANK_LINE)
+            size = len(data) if found < 0 else found + len(_BLANK_LINE) - num_begun
+            del self.begun[num_begun + size :]
+            self._feed(data[:size])
+            data = data[size:]
+        if data:
+            self._feed(data)
+
+    @property
+    def _awaits_head(self) -> bool:
+        timeline = self._timeline
+        return (
+            timeline is not None
+            and timeline.status is None
+            and timeline.end is None
+            and self.exception() is None
+        )
+
+    def _feed(self, data: bytes) -> None:
+        """Let aiohttp have it: a head by itself, since a fault behind it would hide it."""
+        now_ns = self._now_ns
+        super().data_received(data)
         self.last_read_ns = now_ns
+        self._keep_body(now_ns)
+        self._break_body()
+
+    def _keep_body(self, now_ns: int) -> None:
         body, timeline = self._body, self._timeline
         while body is not None and timeline is not None and body.exception() is None:
             if not (piece := body.read_nowait(-1)):
@@ -134,12 +165,20 @@ class StampingHandler(ResponseHandler):
                 self.give_up()
                 return
 
+    def _break_body(self) -> None:
+        """Whoever waits for the body's end learns what broke the connection: aiohttp may not say it there."""
+        body, fault = self._body, self.exception()
+        if body is not None and fault is not None and not body.is_eof() and body.exception() is None:
+            body.set_exception(fault)
+
     def _begins_reply(self, data: bytes) -> bool:
         """False, and the connection given up, where what has come can't become a head: aiohttp takes more."""
         self.begun += data
-        head, blank_line, _ = bytes(self.begun).partition(b"\r\n\r\n")
+        head, blank_line, _ = bytes(self.begun).partition(_BLANK_LINE)
         try:
             check_begun(head + blank_line)
+            if len(head) > MAX_HEAD_BYTES:
+                raise NotHttpError(TOO_LONG)
         except NotHttpError as error:
             assert self._timeline is not None
             self._timeline.close(End.NOT_HTTP, self._now_ns, "framing", str(error))
@@ -159,7 +198,7 @@ class StampingHandler(ResponseHandler):
             keeps_alive = not message.should_close
             self.said_farewell = is_farewell(message.code, keeps_alive=keeps_alive, after_ns=after_ns)
         if message.code < 200:
-            del self.begun[: self.begun.find(b"\r\n\r\n") + 4]
+            del self.begun[: self.begun.find(_BLANK_LINE) + len(_BLANK_LINE)]
         if self.said_farewell:
             self._timeline = None
         elif message.code == HTTPStatus.SWITCHING_PROTOCOLS and timeline is not None:
@@ -173,8 +212,9 @@ class StampingHandler(ResponseHandler):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """See ``asyncio.Protocol``."""
-        self.lost_by = exc
+        self.lost_by, self.lost_ns = exc, time.monotonic_ns()
         super().connection_lost(exc)
+        self._break_body()
 
     def give_up(self) -> None:
         """Close at once."""
@@ -257,11 +297,13 @@ class AiohttpTransport(Transport):
         ) as response:
             if attempt.met_a_closed_connection:
                 raise aiohttp.ServerDisconnectedError
-            coding = timeline.headers.get("content-encoding", "").lower()
-            if coding not in UNCODED:
+            coding = timeline.headers.get("content-encoding", "")
+            if coding.lower() not in UNCODED:
                 message = f"a body with content-encoding {coding!r}, though only identity was accepted"
                 timeline.close(End.NOT_HTTP, time.monotonic_ns(), "framing", message)
                 return
+            if (fault := response.content.exception()) is not None:  # nobody is told of it any more
+                raise fault
             await response.content.wait_eof()
             timeline.close(End.COMPLETE, self._end_ns(attempt))
 
@@ -280,6 +322,9 @@ class AiohttpTransport(Transport):
                 connector=connector,
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
                 auto_decompress=False,
+                max_line_size=MAX_HEAD_BYTES,
+                max_field_size=MAX_HEAD_BYTES,
+                max_headers=MAX_HEAD_BYTES,
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session
@@ -304,8 +349,8 @@ def _failure(error: Exception, handler: StampingHandler | None) -> Failure:
         return connect_failure(error.os_error)
     if handler is None:
         return _tunnel_failure(error)
-    if isinstance(error, aiohttp.ClientResponseError):
-        return Failure(End.NOT_HTTP, "framing", error.message)
+    if isinstance(error, aiohttp.ClientResponseError | HttpProcessingError):
+        return Failure(End.NOT_HTTP, "framing", error.message or "broken framing")
     if isinstance(error, ssl.SSLError):
         return exchange_failure(error)
     if isinstance(handler.lost_by, OSError):

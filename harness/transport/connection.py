@@ -10,10 +10,10 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, cast
 
 from harness.timeline import End, EnoughError
-from harness.transport import SWITCHED, UNCODED, is_farewell
+from harness.transport import SWITCHED, UNCODED, is_farewell, was_closing
 from harness.transport.failures import exchange_failure, no_answer
 from harness.transport.framing import Chunked, framing_of
-from harness.transport.head import MAX_HEAD_BYTES, NotHttpError, check_begun, parse_head
+from harness.transport.head import MAX_HEAD_BYTES, TOO_LONG, NotHttpError, check_begun, parse_head
 from harness.transport.own_socket import OwnSocket
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Answered(enum.Enum):
     YES = "yes"
     """The timeline has ended."""
     NOT_TAKEN = "not taken"
-    """The server closed a reused connection and didn't take the request: not a byte, or a farewell."""
+    """The server was closing a reused connection and didn't take the request: not a byte, or a farewell."""
 
 
 class Connection(asyncio.Protocol):
@@ -140,13 +140,22 @@ class Connection(asyncio.Protocol):
             elif body := framing.feed(data):
                 timeline.keep(now_ns, body)
         except NotHttpError as error:
-            self._end(End.NOT_HTTP, now_ns, "framing", str(error))
-            self.abort()
+            self._break_off(error, now_ns, timeline)
         except EnoughError as enough:
             self._end(enough.end, now_ns, enough.detail, str(enough))
             self.abort()
         if framing is not None and framing.is_complete:
             self._complete(framing, now_ns)
+
+    def _break_off(self, error: NotHttpError, now_ns: int, timeline: Timeline) -> None:
+        """End at broken framing; what came before it counts, however the bytes were cut into reads."""
+        try:
+            if error.body:
+                timeline.keep(now_ns, error.body)
+        except EnoughError as enough:
+            self._end(enough.end, now_ns, enough.detail, str(enough))
+        self._end(End.NOT_HTTP, now_ns, "framing", str(error))
+        self.abort()
 
     def eof_received(self) -> None:
         """The server closed its side: the whole connection ends."""
@@ -172,7 +181,7 @@ class Connection(asyncio.Protocol):
         while self._framing is None and self._timeline is not None:
             end = self._head.find(b"\r\n\r\n")
             if (len(self._head) if end < 0 else end) > MAX_HEAD_BYTES:
-                raise NotHttpError(f"a response head of more than {MAX_HEAD_BYTES:,} bytes")
+                raise NotHttpError(TOO_LONG)
             if end < 0:
                 check_begun(bytes(self._head))
                 return
@@ -195,8 +204,8 @@ class Connection(asyncio.Protocol):
         return is_farewell(head.status, keeps_alive=head.keeps_alive, after_ns=after_ns)
 
     def _begin_body(self, framing: Framing, now_ns: int, timeline: Timeline) -> None:
-        coding = timeline.headers.get("content-encoding", "").lower()
-        if coding not in UNCODED:
+        coding = timeline.headers.get("content-encoding", "")
+        if coding.lower() not in UNCODED:
             raise NotHttpError(f"a body with content-encoding {coding!r}, though only identity was accepted")
         self._framing = framing
         body = framing.feed(bytes(self._head))
@@ -218,7 +227,8 @@ class Connection(asyncio.Protocol):
         timeline = self._timeline
         if timeline is None:
             return
-        if not self.last_read_ns and self.is_reused:
+        after_ns = now_ns - (timeline.sent_ns or now_ns)
+        if self.is_reused and not self.last_read_ns and was_closing(after_ns):
             self._resolve(Answered.NOT_TAKEN)
         elif error is not None:
             self._end(*_placed(exchange_failure(error), now_ns))

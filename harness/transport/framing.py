@@ -34,7 +34,7 @@ class Framing(Protocol):
         """The body bytes in ``data``.
 
         Raises:
-            NotHttpError: The framing is broken.
+            NotHttpError: The framing is broken; it has the body bytes before that.
         """
 
 
@@ -125,6 +125,17 @@ class Chunked:
         self._held = b""
         pieces: list[bytes] = []
         at = 0 if self._left or self._line is not _Line.SIZE else _take_plain_chunks(data, pieces)
+        try:
+            at = self._take_all(data, at, pieces)
+        except NotHttpError as error:
+            error.body = b"".join(pieces)
+            raise
+        if self.is_complete:
+            self.num_excess += len(data) - at
+        self._is_between = self._line is _Line.SIZE and not self._held
+        return b"".join(pieces)
+
+    def _take_all(self, data: bytes, at: int, pieces: list[bytes]) -> int:
         while at < len(data) and not self.is_complete:
             if self._left:
                 at = self._take_chunk(data, at, pieces)
@@ -132,10 +143,7 @@ class Chunked:
                 at = end
             else:
                 at = self._take_line(data, at)
-        if self.is_complete:
-            self.num_excess += len(data) - at
-        self._is_between = self._line is _Line.SIZE and not self._held
-        return b"".join(pieces)
+        return at
 
     def _take_chunk(self, data: bytes, at: int, pieces: list[bytes]) -> int:
         piece = data[at : at + self._left]

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 MAX_HEAD_BYTES: Final = 65_536
+TOO_LONG: Final = f"a response head of more than {MAX_HEAD_BYTES:,} bytes"
 MAX_SHOWN_BYTES: Final = 16_384
 _BEGIN: Final = b"HTTP/1."
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: [^\r\n]*)?")
@@ -17,7 +18,13 @@ _TLS_RECORDS: Final = (b"\x15\x03", b"\x16\x03")
 
 
 class NotHttpError(ValueError):
-    """What the server sent can't be an HTTP/1.1 reply."""
+    """What the server sent can't be an HTTP/1.1 reply.
+
+    Attributes:
+        body: Body bytes that came before the fault, in the same read.
+    """
+
+    body: bytes = b""
 
 
 class Head(msgspec.Struct, frozen=True):

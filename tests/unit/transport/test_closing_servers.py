@@ -50,14 +50,26 @@ def exchange(carrier: Carrier, port: int, times: int = 1) -> list[Timeline]:
     "ending", [[CLOSE], [RESET], [FAREWELL, CLOSE], [FAREWELL[:20], 0.01, FAREWELL[20:]]]
 )
 def test_a_request_on_a_connection_that_was_being_closed_is_sent_again_and_counted(
-    carrier: Carrier, serve: Serve, ending: list[bytes | float | str]
+    carrier: Carrier, serve: Serve, ending: list[bytes | float | str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("harness.transport._RACE_NS", 20_000_000_000)  # as long as a busy machine may take
     server = serve(lambda index: ending if index == 1 else [STREAM])
     timelines = exchange(carrier, server.port, times=3)
     assert [each.end for each in timelines] == [End.COMPLETE] * 3, timelines[1].message
     assert [each.status for each in timelines] == [200] * 3
     assert [each.num_resends for each in timelines] == [0, 1, 0]
     assert server.connections == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("ending", [CLOSE, RESET])
+def test_a_server_that_works_on_a_request_and_then_closes_has_failed_it(
+    carrier: Carrier, serve: Serve, ending: str
+) -> None:
+    """Later than a race can explain, on a kept connection as on a new one."""
+    server = serve(lambda index: [0.3, ending] if index else [STREAM])
+    timeline = exchange(carrier, server.port, times=2)[1]
+    assert (timeline.end, timeline.num_resends) == (End.RESET, 0), timeline.message
+    assert len(server.received) == 2
 
 
 def test_a_408_on_a_new_connection_is_an_answer(carrier: Carrier, serve: Serve) -> None:

@@ -65,3 +65,13 @@ def test_a_chunk_of_another_length_is_no_chunk(wire: bytes) -> None:
     framing = Chunked()
     with pytest.raises(NotHttpError):
         framing.feed(wire)
+
+
+def test_a_fault_has_the_body_before_it() -> None:
+    with pytest.raises(NotHttpError) as caught:
+        Chunked().feed(b"3\r\nabc\r\n2\r\nde\r\nx\r\n")
+    assert caught.value.body == b"abcde"
+    framing = Chunked()
+    with pytest.raises(NotHttpError) as caught:
+        framing.feed(b"1\r\na\r\n0\r\nT: %s\r\n" % (b"x" * 9_000))
+    assert caught.value.body == b"a"
