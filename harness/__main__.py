@@ -1,47 +1,53 @@
 """The command ``tokenpace``, also as ``python -m harness``: nothing but the net under what it imports."""
 
+import contextlib
 import signal
 import sys
 from types import FrameType
 from typing import Any
 
 _AGAIN_S = 0.01
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Terminated(SystemExit):
-    """SIGTERM came while no run was there to take it."""
+    """SIGTERM or SIGHUP came while no run was there to take it."""
 
 
 def main() -> None:
     """Entry point: ``harness.cli.main``, of which a Ctrl-C while it is imported makes no traceback.
 
-    While load is sent SIGTERM ends the run in order; before that and between runs it is told in a line.
+    While load is sent SIGTERM and SIGHUP end the run in order; else they are told in a line.
     """
     sys.unraisablehook = _on_unraisable
-    before = signal.getsignal(signal.SIGTERM)
-    if before is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _on_sigterm)
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    for number, handler in before.items():
+        if handler is signal.SIG_DFL:
+            signal.signal(number, _on_signal)
     try:
         from harness.cli import main as run
 
         run()
-    except Terminated:
-        sys.stderr.write("tokenpace: ended by SIGTERM while no load was being sent\n")
+    except Terminated as terminated:
+        name = signal.Signals(int(terminated.code or 0) - 128).name
+        with contextlib.suppress(OSError):  # SIGHUP may have taken the terminal
+            sys.stderr.write(f"tokenpace: ended by {name} while no load was being sent\n")
         raise
     except KeyboardInterrupt:
         sys.stderr.write("tokenpace: interrupted\n")
         sys.exit(130)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _on_sigterm(number: int, _: FrameType | None) -> None:
+def _on_signal(number: int, _: FrameType | None) -> None:
     raise Terminated(128 + number)
 
 
 def _on_sigterm_again(_number: int, frame: FrameType | None) -> None:
-    _on_sigterm(signal.SIGTERM, frame)
+    _on_signal(signal.SIGTERM, frame)
 
 
 def _on_unraisable(unraisable: Any) -> None:  # noqa: ANN401 (a type that only checkers know)

@@ -37,18 +37,20 @@ class Interruption:
     def listening(self) -> Iterator[None]:
         """Take the signals while the block runs. Only the main thread can; elsewhere nothing is taken."""
         loop = asyncio.get_running_loop()
-        taken = []
+        taken = {}
         for number in _SIGNALS:
-            if number is signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+            before = signal.getsignal(number)
+            if number is signal.SIGHUP and before is signal.SIG_IGN:
                 continue
             with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
                 loop.add_signal_handler(number, self._on_signal, number)
-                taken.append(number)
+                taken[number] = signal.SIG_DFL if before is None else before
         try:
             yield
         finally:
-            for number in taken:
+            for number, before in taken.items():
                 loop.remove_signal_handler(number)
+                signal.signal(number, before)
             if self.signal_name == signal.SIGHUP.name and taken:
                 signal.signal(signal.SIGHUP, signal.SIG_IGN)  # what was measured is still to be written
                 self._terminals.leave_closed()

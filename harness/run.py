@@ -17,6 +17,7 @@ from harness.client import Client
 from harness.comparison.against_baseline import demand_comparable, judged_against, keep
 from harness.conclusion import Conclusion
 from harness.damage import UNDAMAGED, examined
+from harness.deferral import Deferral
 from harness.embedding import Underway
 from harness.environment import environment
 from harness.errors import JournalError
@@ -163,36 +164,44 @@ async def run(
     hire = None if embedding is None else embedding.hire
     num_workers, worker_notes = crew_size(workers, schedule, elsewhere=hire is not None)
     interruption = interruption or Interruption()
-    async with contextlib.AsyncExitStack() as at_end:
-        at_end.enter_context(interruption.listening())
-        at_end.push_async_callback(client.close)
-        folder = ResultFolder.create(result_dir, scenario.name)
-        manifest = _manifest(scenario, schedule, target, name, worker_notes, embedding)
-        manifest = structs.replace(manifest, quality=quality)
-        folder.save(manifest)
-        keep(baseline, folder)
-        tally = Tally(manifest)
-        path, stop = folder.journal_path, interruption.stop
-        looks = Looks(schedule, scenario.confidence) if decided else None
-        load: LocalLoad | Crew
-        if num_workers == 1 and hire is None:
-            load = LocalLoad(schedule, client, tally, path, stop, looks=looks, embedding=embedding)
-        else:
-            load = Crew(
-                *(schedule, num_workers, manifest, address, tally, path, stop),
-                looks=looks,
-                hire=hire or WorkerProcess,
-            )
-        if telemetry:
-            scraper = Scraper(target, folder.telemetry_path, lambda: load.started_ns)
-            await at_end.enter_async_context(scraper.watching())
-        observer = Observer(schedule, load.status, interruption)
-        if embedding is not None:
-            embedding.on_begin(Underway(manifest=manifest, folder=folder, tally=tally, status=load.status))
-        checkpoint, fault = await _send(load, observer, folder, progress)
-    if checkpoint.finished:
-        checkpoint = structs.replace(checkpoint, num_records=tally.summarizer.num_requests)
-    return _conclude(folder, manifest, tally, checkpoint, reports, fault)
+    deferral = Deferral()
+    with deferral.holding():
+        async with contextlib.AsyncExitStack() as at_end:
+            at_end.enter_context(interruption.listening())
+            if deferral.signal_name is not None:
+                interruption.tell(deferral.signal_name)
+            at_end.push_async_callback(client.close)
+            folder = ResultFolder.create(result_dir, scenario.name)
+            manifest = _manifest(scenario, schedule, target, name, worker_notes, embedding)
+            manifest = structs.replace(manifest, quality=quality)
+            folder.save(manifest)
+            keep(baseline, folder)
+            tally = Tally(manifest)
+            path, stop = folder.journal_path, interruption.stop
+            looks = Looks(schedule, scenario.confidence) if decided else None
+            load: LocalLoad | Crew
+            if num_workers == 1 and hire is None:
+                load = LocalLoad(schedule, client, tally, path, stop, looks=looks, embedding=embedding)
+            else:
+                load = Crew(
+                    *(schedule, num_workers, manifest, address, tally, path, stop),
+                    looks=looks,
+                    hire=hire or WorkerProcess,
+                )
+            if telemetry:
+                scraper = Scraper(target, folder.telemetry_path, lambda: load.started_ns)
+                await at_end.enter_async_context(scraper.watching())
+            observer = Observer(schedule, load.status, interruption)
+            if embedding is not None:
+                embedding.on_begin(
+                    Underway(manifest=manifest, folder=folder, tally=tally, status=load.status)
+                )
+            checkpoint, fault = await _send(load, observer, folder, progress)
+        if checkpoint.finished:
+            checkpoint = structs.replace(checkpoint, num_records=tally.summarizer.num_requests)
+        done = _conclude(folder, manifest, tally, checkpoint, reports, fault)
+        deferral.folder = str(folder.path)
+        return done
 
 
 def report(folder: ResultFolder, reports: Collection[str] | None = None) -> Run:
