@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from harness.receive_delays import ReceiveDelays
     from harness.target import Target
     from harness.timeline import Timeline
@@ -24,8 +26,7 @@ if TYPE_CHECKING:
 
 REQUEST_ID: Final = "X-Request-Id"
 SWITCHED: Final = "the server switches to another protocol (101), though none was asked for"
-UNCODED: Final = ("", "identity")
-"""Content encodings of a body that stands as it is."""
+_UNCODED: Final = ("", "identity")
 _FAREWELL_NS: Final = 1_000_000_000
 _RACE_NS: Final = 200_000_000
 """A close that was on its way when the request went out comes within a round trip."""
@@ -99,6 +100,18 @@ def was_closing(after_ns: int) -> bool:
         after_ns: How long after the request was sent it ended.
     """
     return after_ns < _RACE_NS
+
+
+def coding_fault(headers: Mapping[str, str]) -> str | None:
+    """What is wrong with a body that doesn't stand as it is; None where it does.
+
+    Args:
+        headers: By lower-case name.
+    """
+    coding = headers.get("content-encoding", "")
+    if coding.lower() in _UNCODED:
+        return None
+    return f"a body with content-encoding {coding!r}, though only identity was accepted"
 
 
 def choose(target: Target, timeouts: Timeouts) -> Transport:

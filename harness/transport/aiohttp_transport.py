@@ -24,7 +24,15 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.http import HttpProcessingError
 
 from harness.timeline import End, EnoughError
-from harness.transport import REQUEST_ID, SWITCHED, UNCODED, HttpRequest, Transport, is_farewell, was_closing
+from harness.transport import (
+    REQUEST_ID,
+    SWITCHED,
+    HttpRequest,
+    Transport,
+    coding_fault,
+    is_farewell,
+    was_closing,
+)
 from harness.transport.failures import Failure, connect_failure, exchange_failure, no_answer
 from harness.transport.head import MAX_HEAD_BYTES, TOO_LONG, NotHttpError, check_begun
 from harness.transport.watchdog import Watchdog
@@ -204,10 +212,13 @@ class StampingHandler(ResponseHandler):
         elif message.code == HTTPStatus.SWITCHING_PROTOCOLS and timeline is not None:
             timeline.close(End.NOT_HTTP, self._now_ns, "framing", SWITCHED)
         elif message.code >= 200 and timeline is not None and timeline.status is None:
-            self._body = body
             timeline.headers_ns = self._now_ns
             timeline.status = message.code
             timeline.headers = {name.lower(): value for name, value in message.headers.items()}
+            if fault := coding_fault(timeline.headers):
+                timeline.close(End.NOT_HTTP, self._now_ns, "framing", fault)
+            else:
+                self._body = body
         super().feed_data(data, size)
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -297,10 +308,7 @@ class AiohttpTransport(Transport):
         ) as response:
             if attempt.met_a_closed_connection:
                 raise aiohttp.ServerDisconnectedError
-            coding = timeline.headers.get("content-encoding", "")
-            if coding.lower() not in UNCODED:
-                message = f"a body with content-encoding {coding!r}, though only identity was accepted"
-                timeline.close(End.NOT_HTTP, time.monotonic_ns(), "framing", message)
+            if timeline.end is not None:
                 return
             if (fault := response.content.exception()) is not None:  # nobody is told of it any more
                 raise fault

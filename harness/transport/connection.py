@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, cast
 
 from harness.timeline import End, EnoughError
-from harness.transport import SWITCHED, UNCODED, is_farewell, was_closing
+from harness.transport import SWITCHED, coding_fault, is_farewell, was_closing
 from harness.transport.failures import exchange_failure, no_answer
 from harness.transport.framing import Chunked, framing_of
 from harness.transport.head import MAX_HEAD_BYTES, TOO_LONG, NotHttpError, check_begun, parse_head
@@ -204,9 +204,8 @@ class Connection(asyncio.Protocol):
         return is_farewell(head.status, keeps_alive=head.keeps_alive, after_ns=after_ns)
 
     def _begin_body(self, framing: Framing, now_ns: int, timeline: Timeline) -> None:
-        coding = timeline.headers.get("content-encoding", "")
-        if coding.lower() not in UNCODED:
-            raise NotHttpError(f"a body with content-encoding {coding!r}, though only identity was accepted")
+        if fault := coding_fault(timeline.headers):
+            raise NotHttpError(fault)
         self._framing = framing
         body = framing.feed(bytes(self._head))
         self._head.clear()

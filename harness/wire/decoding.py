@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MAX_REPLY_BYTES: Final = 16 * 1024 * 1024
 MAX_ERROR_BYTES: Final = 64 * 1024
+MAX_BLANK_BYTES: Final = 8 * 1024
+"""So many may come before what tells the form of a body."""
 MAX_CHUNKS: Final = 1_000_000
 """More than any model's context holds: a stream without end must not fill the memory."""
 _DONE: Final = b"[DONE]"
@@ -205,4 +207,5 @@ def _form_of(timeline: Timeline, data: bytes) -> str | None:
         return _REPLY
     if start.startswith(_EVENT_STARTS):
         return _STREAM
-    return None if any(each.startswith(start) for each in _EVENT_STARTS) else _FOREIGN
+    may_be_events = any(each.startswith(start) for each in _EVENT_STARTS)
+    return None if may_be_events and len(data) <= MAX_BLANK_BYTES else _FOREIGN

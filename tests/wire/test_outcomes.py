@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import struct
+import time
 from typing import Any
 
 import pytest
@@ -339,3 +340,17 @@ def test_A9_01_nor_a_part_of_it_where_they_are_cut(record_of: RecordOf, body: st
     record = record_of([(1, said)], status=401, api_key="sk-canary-123456789")
     assert "sk-" not in record.message
     assert record.message.endswith("x ***")
+
+
+def test_R9_blanks_without_end_are_not_all_kept_nor_looked_at_again(record_of: RecordOf) -> None:
+    reads = [(i, b" " * 65_536) for i in range(1_000)]
+    begun_s = time.process_time()
+    record = record_of(reads, content_type="")
+    assert (record.outcome, record.detail) == (Outcome.BAD_RESPONSE, "not_json")
+    assert time.process_time() - begun_s < 3
+
+
+def test_blanks_before_a_reply(record_of: RecordOf) -> None:
+    reply = b'{"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}]}'
+    record = record_of([*((i, b" ") for i in range(2_000)), (2_001, reply)], content_type="")
+    assert (record.outcome, record.answer) == (Outcome.OK, "x")

@@ -132,6 +132,7 @@ def test_what_http_forbids(carrier: Carrier, serve: Serve, wire: bytes) -> None:
     (timeline,) = carrier.exchange(server.port, timeouts={"first_token": 5, "total": 5})
     assert timeline.end is End.NOT_HTTP, timeline.message
     assert timeline.message
+    assert b"gzip" not in wire or not timeline.reads, "nobody can read these"
 
 
 BROKEN_CHUNKS = (
