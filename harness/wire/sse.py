@@ -168,7 +168,7 @@ class SseParser:
             self.retry_ms = int(value[:18])
 
     def _keep_stray(self, line: bytes) -> None:
-        self._strays.append((self.num_events, line))
+        self._strays.append((self.num_events + bool(self._data), line))  # behind data: behind its event
         self._num_stray_bytes += len(line)
         while self._num_stray_bytes > MAX_STRAY_BYTES:
             self._num_stray_bytes -= len(self._strays.popleft()[1])

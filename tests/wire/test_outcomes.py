@@ -354,3 +354,9 @@ def test_blanks_before_a_reply(record_of: RecordOf) -> None:
     reply = b'{"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}]}'
     record = record_of([*((i, b" ") for i in range(2_000)), (2_001, reply)], content_type="")
     assert (record.outcome, record.answer) == (Outcome.OK, "x")
+
+
+def test_an_error_line_within_the_block_of_the_last_token(record_of: RecordOf) -> None:
+    block = text("x").removesuffix(b"\n") + b'{"error": {"message": "boom"}}\n\n'
+    record = record_of([(1, text("x")), (2, block)])
+    assert (record.outcome, record.message, len(record.chunk_ns)) == (Outcome.STREAM_ERROR, "boom", 2)
