@@ -53,6 +53,8 @@ _ENOUGH_TO_SEE: Final = 30
 _MAX_STRIDE: Final = 32
 _AS_STRONG: Final = 2.0
 """A lag is as strong as the strongest if it is weaker by no more than so many standard errors."""
+_MIN_PAIRS: Final = 4.0
+"""Fewer of the same distance apart are chance, if only a few values stand out."""
 _MOST_CORRELATED: Final = 0.97
 _ROUNDING: Final = 1e-20
 
@@ -318,9 +320,16 @@ def _stride(series: FloatArray) -> int:
     num = correlations.size
     errors = correlations[1 : min(_MAX_STRIDE, num // 4) + 1] * math.sqrt(num)
     strongest = float(errors.max())
-    if strongest < (0 if errors[0] < -_ONE_SIDED_5_PERCENT else _BEYOND_DOUBT):
+    beyond_doubt = max(_BEYOND_DOUBT, _MIN_PAIRS / _num_apart(series) * math.sqrt(num))
+    if strongest < (0 if errors[0] < -_ONE_SIDED_5_PERCENT else beyond_doubt):
         return 1
     return _before(errors >= max(0.0, strongest - _AS_STRONG)) + 1
+
+
+def _num_apart(series: FloatArray) -> float:
+    """How many values stand out so far that all scatter is theirs: of a few misses these, of others many."""
+    squares = np.square(series - series.mean())
+    return float(squares.sum() ** 2 / (squares @ squares))
 
 
 def _before(marks: np.ndarray[Any, np.dtype[np.bool_]]) -> int:

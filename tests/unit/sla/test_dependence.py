@@ -140,6 +140,22 @@ def test_what_each_of_many_servers_always_differs_by_is_no_dependence() -> None:
     assert of_mean(_samples(values, 150), float(values.var())).effect < 3
 
 
+def test_a_few_errors_as_far_apart_as_others_are_no_round() -> None:
+    """Ten of a thousand, each by itself: two pairs of them are soon as far apart."""
+    effects = []
+    for seed in range(60):
+        errors = (np.random.default_rng(seed).uniform(size=1_000) < 0.01).astype(float)
+        effects.append(of_share(Samples(np.ones(1_000), errors, errors, ()), float(errors.var())).effect)
+    assert np.mean(effects) < 1.2
+
+
+def test_errors_of_ten_servers_that_take_turns_are_alike() -> None:
+    """Each fails for a while, a fifth of the time; nothing but the errors is known."""
+    for seed in range(10):
+        errors = (_round(1_000, 10, seed) > 0.84).astype(float)
+        assert of_share(Samples(np.ones(1_000), errors, errors, ()), float(errors.var())).effect > 5
+
+
 def test_the_message_and_the_result_say_what_samples_are_worth(take: Take, make_record: MakeRecord) -> None:
     rules, snapshot = take({"ttft": ["p95 < 500ms"]}, [100] * 400)
     assert judge(rules, snapshot).rules[0].n_eff == 400
