@@ -29,7 +29,10 @@ def test_the_formula_of_one_place_is_exponential() -> None:
 
 @pytest.mark.parametrize(
     "cell",
-    [Cell("M/M/4", Queue(4), 0.373, 95, 4_000, 400), Cell("M/M/1", Queue(1, 0.02), 0.2, 95, 4_000, 400)],
+    [
+        pytest.param(Cell("M/M/4", Queue(4), 0.373, 95, 4_000, 400), marks=pytest.mark.soak),
+        Cell("M/M/1", Queue(1, 0.02), 0.2, 95, 4_000, 400),
+    ],
 )
 def test_the_interval_holds_the_knee_in_nine_of_ten_searches(cell: Cell) -> None:
     """And is no excuse: it is bounded on both sides, and of use."""

@@ -14,7 +14,9 @@ MAX_SHARED_BYTES = {80: 163 * 1024, 90: 227 * 1024}
 SCRIPT = Path(__file__).with_name("compile_kernels.py")
 
 
-@pytest.mark.parametrize(("dtype", "capability", "dim"), [("bf16", 90, 128), ("fp32", 80, 80)])
+@pytest.mark.parametrize(
+    ("dtype", "capability", "dim"), [("bf16", 90, 128), pytest.param("fp32", 80, 80, marks=pytest.mark.soak)]
+)
 def test_kernels_compile_and_fit(dtype: str, capability: int, dim: int, tmp_path: Path) -> None:
     environment = os.environ | {"TRITON_INTERPRET": "0", "TRITON_CACHE_DIR": str(tmp_path)}
     done = subprocess.run(
