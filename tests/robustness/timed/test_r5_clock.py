@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 WALL = {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "time.strftime", "time.localtime"}
 LABELS = {
+    "harness/locust/fleet.py": "how far a worker's clock is off, told in words",
+    "harness/locust/station.py": "the worker's side of that",
     "harness/receive_delays.py": "both ends of a delay by the kernel's clock",
     "harness/result_folder.py": "the folder's name",
     "harness/wall_clock.py": "started_at, made_at",
