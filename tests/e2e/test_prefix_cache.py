@@ -114,6 +114,7 @@ def test_the_cache_can_be_turned_off_and_reset(start_server: Callable[..., Any])
     assert (ask(), ask()) == (0, FOUND)
 
 
+@pytest.mark.soak
 def test_without_the_cache_nothing_is_found_or_looked_up(start_server: Callable[..., Any]) -> None:
     base_url = start_server(
         "tiny-random", "--dtype", "float32", "--no-enable-prefix-caching", "--scheduling-policy", "priority"

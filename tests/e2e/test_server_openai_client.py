@@ -133,6 +133,7 @@ def test_refusals_become_the_right_exceptions(
     assert refused.value.body["code"] == refused.value.status_code
 
 
+@pytest.mark.soak
 def test_a_wrong_key_is_an_authentication_error(server: Callable[..., str]) -> None:
     base_url = server("--model", "tiny-random", "--api-key", "right", "--num-gpu-blocks-override", "64")
     with openai.OpenAI(base_url=f"{base_url}/v1", api_key="wrong", max_retries=0) as client:
