@@ -12,6 +12,7 @@
 #include "kernels.h"
 #include "lanes.h"
 #include "matrix_unit.h"
+#include "rounding.h"
 #include "scratch.h"
 
 #define BLOCK 32
@@ -22,7 +23,6 @@
 #define BYTE_TILE (TILE * BLOCK + TILE * 2)           /* values + 128; scales */
 #define PAIR_TILE (TILE * BLOCK * 2)                   /* bfloat16, by pairs of inputs */
 #define BYTE_ZERO 128
-#define ROUNDER 12582912.0f /* 1.5 x 2^23: adding it rounds to an integer, found in the low bits */
 
 #define RING 4           /* blocks that are unpacked ahead */
 #define UNIT_ROWS 16     /* the matrix unit multiplies so many at once */
@@ -59,7 +59,7 @@ static void quantize_block(const float *x, int8_t *values, float *scale, float *
     float bound = bits_float((uint32_t)largest);
     float inverse = bound < 1e-36f ? 0.0f : 127.0f / bound;
     for (int i = 0; i < BLOCK; i++) {
-        int32_t value = (int32_t)(float_bits(x[i] * inverse + ROUNDER) - 0x4b400000u);
+        int32_t value = nearest_integer(x[i] * inverse);
         values[i] = (int8_t)value;
         total += (int8_t)value;
     }
@@ -84,12 +84,6 @@ static void quantize_rows(const void *x, const Job *job) {
 }
 
 static const int64_t TILE_BYTES[] = {NIBBLE_TILE, BYTE_TILE, PAIR_TILE};
-
-static inline ints four_inputs(const int8_t *p) {
-    int32_t word;
-    memcpy(&word, p, sizeof word);
-    return all_ints(word);
-}
 
 static inline void store_values(const Job *job, int64_t start, const float *values, const int64_t count) {
     if (job->output_is_bfloat16) {
@@ -350,8 +344,6 @@ static void multiply_pairs(const Job *job, int64_t tile) { multiply_tile(job, ti
 static void (*const MULTIPLY[])(const Job *, int64_t) = {multiply_nibbles, multiply_bytes, multiply_pairs};
 
 static int64_t padded(int64_t num_bytes) { return (num_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
-
-static int64_t share(int64_t count, int64_t part, int64_t num_parts) { return count * part / num_parts; }
 
 /* Tiles by lanes. Each thread quantizes the few rows for itself, which is quicker than to wait for another. */
 static int multiply_in_lanes(Job *job, const void *x, int64_t part, int64_t num_parts) {

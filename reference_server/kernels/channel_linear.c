@@ -9,6 +9,7 @@
 #include "kernels.h"
 #include "lanes.h"
 #include "matrix_unit.h"
+#include "rounding.h"
 #include "scratch.h"
 
 #define STRIP 16
@@ -17,7 +18,6 @@
 #define ALIGNMENT 64
 #define ZERO 128            /* is added to the values of weights */
 #define LARGEST 32639       /* 127 x 256 + 127 */
-#define ROUNDER 12582912.0f /* 1.5 x 2^23: adding it rounds to an integer, found in the low bits */
 #define UNIT_ROWS 16
 
 enum half { HIGH, LOW };
@@ -76,7 +76,7 @@ static void quantize_row(const Job *job, int64_t row) {
         float wide[STEP];
         widen(job, row, first, wide);
         for (int i = 0; i < STEP; i++) {
-            int32_t value = (int32_t)(float_bits(wide[i] * inverse + ROUNDER) - 0x4b400000u);
+            int32_t value = nearest_integer(wide[i] * inverse);
             low[i] = (int8_t)value;
             high[i] = (int8_t)((value - (int8_t)value) >> 8);
             low_sum += low[i];
@@ -86,12 +86,6 @@ static void quantize_row(const Job *job, int64_t row) {
     job->rows.scales[row] = bound < 1e-34f ? 0.0f : bound / LARGEST;
     job->rows.zeros[HIGH][row] = ZERO * high_sum;
     job->rows.zeros[LOW][row] = ZERO * low_sum;
-}
-
-static inline ints four_inputs(const int8_t *p) {
-    int32_t word;
-    memcpy(&word, p, sizeof word);
-    return all_ints(word);
 }
 
 /* Sums of a row's halves over all inputs, for LANES outputs from `first` on, become results. */
@@ -189,8 +183,6 @@ static void multiply_corner(const Job *job, int64_t row, int64_t strip) {
         }
     }
 }
-
-static int64_t share(int64_t count, int64_t part, int64_t num_parts) { return count * part / num_parts; }
 
 static void multiply_by_unit(const Job *job, int64_t num_strips, int64_t part, int64_t num_parts) {
     const int64_t num_pairs = (num_strips + 1) / 2, end = share(num_pairs, part + 1, num_parts);

@@ -2,9 +2,7 @@
 #ifndef EXPONENTIAL_H
 #define EXPONENTIAL_H
 
-#include "bfloat16.h"
-
-#define ROUNDER 12582912.0f /* 1.5 x 2^23: adding it rounds to an integer, found in the low bits */
+#include "rounding.h"
 
 /* 2^n by the exponent's bits, the rest by Taylor's polynomial. Beyond 87 on either side the value at 87. */
 static inline float exponential(float x) {
@@ -19,7 +17,7 @@ static inline float exponential(float x) {
     sum = sum * r + 0.5f;
     sum = sum * r + 1.0f;
     sum = sum * r + 1.0f;
-    return sum * bits_float((float_bits(shifted) - 0x4b400000u + 127u) << 23);
+    return sum * bits_float((float_bits(shifted) - ROUNDER_BITS + 127u) << 23);
 }
 
 #endif

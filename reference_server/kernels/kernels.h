@@ -4,6 +4,9 @@
 
 #include <stdint.h>
 
+/* Where the part of one of so many threads begins; the next part's beginning is its end. */
+static inline int64_t share(int64_t count, int64_t part, int64_t num_parts) { return count * part / num_parts; }
+
 void rms_norm(uint16_t *residual, const uint16_t *delta, const uint16_t *weight, uint16_t *output,
               int64_t num_rows, int64_t size, float epsilon);
 void rope(uint16_t *heads, const uint16_t *cos, const uint16_t *sin, int64_t num_rows, int64_t num_heads,

@@ -319,6 +319,13 @@ static inline floats high_of_pairs(ints v) {
 }
 #endif
 
+/* The same four bytes in all lanes. */
+static inline ints four_inputs(const int8_t *p) {
+    int32_t word;
+    memcpy(&word, p, sizeof word);
+    return all_ints(word);
+}
+
 #ifndef HAS_PAIR_PRODUCTS
 static inline void store_bfloat16s(uint16_t *p, floats v) {
     float values[LANES];

@@ -61,7 +61,7 @@ static inline void unit_add_to_corner(const uint16_t *first, const uint16_t *sec
     _tile_dpbf16ps(3, 5, 7);
 }
 
-/* Adds 64 inputs of 8 bits: rows signed; left, right [16][16]: four inputs by output, unsigned. */
+/* Adds 64 inputs of 8 bits: both rows, signed; left, right [16][16]: four inputs by output, unsigned. */
 static inline void unit_add_bytes_to_corner(const int8_t *first, const int8_t *second, int64_t row_bytes,
                                             const uint8_t *left, const uint8_t *right) {
     _tile_loadd(4, first, row_bytes);
@@ -69,7 +69,6 @@ static inline void unit_add_bytes_to_corner(const int8_t *first, const int8_t *s
     _tile_dpbsud(0, 4, 6);
     _tile_loadd(7, right, 64);
     _tile_dpbsud(1, 4, 7);
-    if (!second) return;
     _tile_loadd(5, second, row_bytes);
     _tile_dpbsud(2, 5, 6);
     _tile_dpbsud(3, 5, 7);

@@ -5,6 +5,8 @@
 #include <sched.h>
 #include <stdint.h>
 
+#include "kernels.h"
+
 #if defined(__x86_64__) || defined(__i386__)
 #define REST() __builtin_ia32_pause()
 #else
@@ -38,8 +40,8 @@ static inline void wait_for_all(const Team *team) {
     }
 }
 
-static inline int64_t first_of(int64_t count, const Team *team) { return count * team->part / team->num_parts; }
+static inline int64_t first_of(int64_t count, const Team *team) { return share(count, team->part, team->num_parts); }
 
-static inline int64_t end_of(int64_t count, const Team *team) { return count * (team->part + 1) / team->num_parts; }
+static inline int64_t end_of(int64_t count, const Team *team) { return share(count, team->part + 1, team->num_parts); }
 
 #endif
