@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.special import gammaincinv, ndtri, stdtrit
 
+from harness.sla.correlation import MOST_CORRELATED, unbiased, widening
+
 if TYPE_CHECKING:
     from harness.summary.due_order import FloatArray
     from harness.summary.token_arrivals import IntArray
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
 MIN_BATCHES: Final = 5
 _MAX_BATCHES: Final = 30
 _STANDARD_ERRORS: Final = 0.75
-_MOST_CORRELATED: Final = 0.97
 
 
 def rate_bounds(
@@ -74,10 +75,9 @@ def _events(counts: IntArray) -> tuple[float, float]:
     per_batch = -(-counts.size // _MAX_BATCHES)
     num = counts.size // per_batch
     sums = counts[: num * per_batch].reshape(num, per_batch).sum(axis=1).astype(np.float64)
-    correlation = _at_most(_lag_1(sums), num)
-    effect = (1 + correlation) / (1 - correlation)
-    mean, variance = float(sums.mean()), float(np.var(sums, ddof=1)) * effect
-    freedom = max(1.0, num / effect - 1)
+    widened = widening(_at_most(_lag_1(sums), num))
+    mean, variance = float(sums.mean()), float(np.var(sums, ddof=1)) * widened
+    freedom = max(1.0, num / widened - 1)
     if not mean:
         return 0.0, freedom
     return (num * mean**2 / variance if variance else math.inf), freedom
@@ -88,9 +88,9 @@ def _at_most(correlation: float, num: int) -> float:
 
     Batches that repel each other, as those of evenly spaced requests do, count as independent.
     """
-    unbiased = min(correlation + (1 + 4 * max(0.0, correlation)) / num, _MOST_CORRELATED)
-    raised = unbiased + _STANDARD_ERRORS * math.sqrt((1 - unbiased**2) / num)
-    return min(max(0.0, raised), _MOST_CORRELATED)
+    likely = unbiased(correlation, num)
+    raised = likely + _STANDARD_ERRORS * math.sqrt((1 - likely**2) / num)
+    return min(max(0.0, raised), MOST_CORRELATED)
 
 
 def _lag_1(values: FloatArray) -> float:

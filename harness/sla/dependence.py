@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from harness.sla.correlation import unbiased, widening
 from harness.sla.statistics import first
 
 if TYPE_CHECKING:
@@ -55,7 +56,6 @@ _AS_STRONG: Final = 2.0
 """A lag is as strong as the strongest if it is weaker by no more than so many standard errors."""
 _MIN_PAIRS: Final = 4.0
 """Fewer of the same distance apart are chance, if only a few values stand out."""
-_MOST_CORRELATED: Final = 0.97
 _ROUNDING: Final = 1e-20
 
 
@@ -303,10 +303,9 @@ def _lost(correlation: float, rounds: float) -> float:
     """The share of their variance that series so long lose with their means, neighbours being so alike.
 
     The mean of a slow server's few requests isn't what it is like for good. Taken for first-order
-    autoregressive series (Marriott and Pope 1954).
+    autoregressive series.
     """
-    unbiased = min(correlation + (1 + 4 * max(0.0, correlation)) / rounds, _MOST_CORRELATED)
-    return min(1.0, (1 + unbiased) / (1 - unbiased) / rounds)
+    return min(1.0, widening(unbiased(correlation, rounds)) / rounds)
 
 
 def _stride(series: FloatArray) -> int:
@@ -343,7 +342,7 @@ def _unseen(correlation: float, num: float) -> float:
         return 1.0
     if num < _ENOUGH_TO_SEE:
         correlation = max(0.0, correlation) + 1 / math.sqrt(num)
-    return (1 + correlation) / (1 - correlation) if correlation > 0 else 1.0
+    return widening(correlation) if correlation > 0 else 1.0
 
 
 def autocorrelations(series: FloatArray) -> FloatArray | None:
