@@ -8,10 +8,11 @@ the real ones, so it takes them from here. ``use`` says what they are there; els
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from harness.event_loop import call_soon
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,8 +65,7 @@ async def in_thread(work: Callable[[], T]) -> T:
             outcome: tuple[Callable[[Any], None], object] = (done.set_result, work())
         except BaseException as error:  # noqa: BLE001 (raised again where it is awaited)
             outcome = (done.set_exception, error)
-        with contextlib.suppress(RuntimeError):  # nobody waits any more: the loop is closed
-            loop.call_soon_threadsafe(tell, *outcome)
+        call_soon(loop, tell, *outcome)
 
     new_thread(do, "tokenpace work").start()
     return await done

@@ -7,7 +7,6 @@ request is due when it was asked for.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import itertools
 import time
@@ -15,6 +14,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from harness.errors import HarnessError
+from harness.event_loop import call_soon
 from harness.record import CANCELLED
 from scenarios.request import Arrival, Prompt
 from scenarios.schedule import Schedule, StopLimits
@@ -94,7 +94,7 @@ class Requests:
             raise NotTakenError("the run sends no more requests")
         arrival = Arrival(index=next(self._numbers), due_ns=None, prompt=prompt, sampling=sampling)
         self._waiting.append(Asked(arrival, time.monotonic_ns(), told))
-        self._call(self._filled.set)
+        call_soon(self._loop, self._filled.set)
         return arrival.index
 
     def give_up(self, index: int, *, by_end: bool) -> None:
@@ -104,12 +104,12 @@ class Requests:
             index: Its number.
             by_end: Whether that is the end of the run, and not the wish of whoever asked.
         """
-        self._call(lambda: self._give_up(index, None if by_end else CANCELLED))
+        call_soon(self._loop, self._give_up, index, None if by_end else CANCELLED)
 
     def close(self) -> None:
         """Nothing more will be asked for; from any thread."""
         self._is_closed = True
-        self._call(self._filled.set)
+        call_soon(self._loop, self._filled.set)
 
     def __iter__(self) -> Self:
         return self
@@ -145,11 +145,6 @@ class Requests:
     def _give_up(self, index: int, why: str | None) -> None:
         if (task := self._tasks.get(index)) is not None:
             task.cancel(why)
-
-    def _call(self, what: Callable[[], object]) -> None:
-        if self._loop is not None:
-            with contextlib.suppress(RuntimeError):  # the run is over
-                self._loop.call_soon_threadsafe(what)
 
 
 async def _send(load: Load, prepared: Prepared, asked: Asked) -> None:

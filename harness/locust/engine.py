@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import dataclasses
 import importlib.util
 import logging
@@ -93,9 +92,7 @@ class Engine:
 
     def call(self, what: Callable[[], object]) -> None:
         """Have the engine's thread call something soon; nothing happens once the run is over."""
-        if self._loop is not None:
-            with contextlib.suppress(RuntimeError):  # the loop has closed
-                self._loop.call_soon_threadsafe(what)
+        event_loop.call_soon(self._loop, what)
 
     def _tell(self) -> None:
         if self._interrupted_by is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from locust.exception import RPCError
 
+from harness.event_loop import call_soon
 from harness.workers.messages import Done, Failed, decode, encode
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Line:
         self._heard_s = time.monotonic()
         if data:
             self._waiting.append(data)
-            self._call(self._filled.set)
+            call_soon(self._loop, self._filled.set)
 
     def say_still_here(self) -> None:
         """Say so."""
@@ -72,7 +73,7 @@ class Line:
     def leave(self, why: str) -> None:
         """Tell the other end that this one can't go on, and end the work here; from a greenlet."""
         self._hand_over(encode(Failed(message=why)))
-        self._call(self._hang_up)
+        call_soon(self._loop, self._hang_up)
 
     async def send(self, message: Message) -> None:
         """See ``Connection``. Returns once Locust has it, so that no more of it waits here."""
@@ -84,8 +85,7 @@ class Line:
             if isinstance(message, Done):
                 self._before_end()
             self._hand_over(data)
-            with contextlib.suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(_set, handed_over)
+            call_soon(loop, _set, handed_over)
 
         self._put(hand_over)
         await handed_over
@@ -119,11 +119,6 @@ class Line:
             self._to_locust(data)
         except RPCError as error:  # the other end will find it silent
             _LOG.warning("tokenpace: a message could not be sent (%s)", error)
-
-    def _call(self, what: Callable[[], None]) -> None:
-        if self._loop is not None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed
-                self._loop.call_soon_threadsafe(what)
 
 
 def _set(future: asyncio.Future[None]) -> None:
