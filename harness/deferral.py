@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from harness.closed_terminal import Terminals
+from harness.first_signal import SIGNALS, FirstSignal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
-
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Deferral:
@@ -26,19 +23,18 @@ class Deferral:
 
     def __init__(self) -> None:
         self.folder: str | None = None
-        self._number: int | None = None
-        self._terminals = Terminals()
+        self._first = FirstSignal()
 
     @property
     def signal_name(self) -> str | None:
         """What is held back, None as long as nothing is."""
-        return None if self._number is None else signal.Signals(self._number).name
+        return self._first.name
 
     @contextlib.contextmanager
     def holding(self) -> Iterator[None]:
         """Hold back signals that are not ignored. Only the main thread can; elsewhere none is held back."""
         before = {}
-        for number in _SIGNALS:
+        for number in SIGNALS:
             if signal.getsignal(number) not in (signal.SIG_IGN, None):
                 with contextlib.suppress(ValueError):
                     before[number] = signal.signal(number, self._on_signal)
@@ -51,19 +47,16 @@ class Deferral:
             self._act()
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
-        if self._number is not None and number != signal.SIGHUP:
-            os._exit(128 + number)
-        if number == signal.SIGHUP:
-            self._terminals.leave_closed()
-        self._number = self._number or number
+        self._first.take(number)
 
     def _act(self) -> None:
-        if self._number is None:
+        if self.signal_name is None:
             return
         if self.folder is not None:
             said = f"{self.signal_name} came while reports were written; all are in {self.folder}"
             with contextlib.suppress(OSError):  # SIGHUP may have taken the terminal
                 sys.stderr.write(f"tokenpace: {said}\n")
-        signal.raise_signal(self._number)
-        if self._number == signal.SIGINT:  # asyncio's own handler only wishes to cancel
+        number = signal.Signals[self.signal_name]
+        signal.raise_signal(number)
+        if number is signal.SIGINT:  # asyncio's own handler only wishes to cancel
             raise KeyboardInterrupt

@@ -1,23 +1,19 @@
 """SIGINT, SIGTERM and SIGHUP: the first one ends the run in order, the second one at once.
 
-A terminal that is closed says SIGHUP more than once (the shell does, and then the kernel), so that one never
-ends a run at once; where it is ignored, as under nohup, it ends none.
+Where SIGHUP is ignored, as under nohup, it ends none.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from harness.closed_terminal import Terminals
+from harness.first_signal import SIGNALS, FirstSignal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interruption:
@@ -25,20 +21,23 @@ class Interruption:
 
     Attributes:
         stop: Set once a signal came.
-        signal_name: ``SIGINT``, ``SIGTERM`` or ``SIGHUP``, None as long as none came.
     """
 
     def __init__(self) -> None:
         self.stop = asyncio.Event()
-        self.signal_name: str | None = None
-        self._terminals = Terminals()
+        self._first = FirstSignal()
+
+    @property
+    def signal_name(self) -> str | None:
+        """``SIGINT``, ``SIGTERM``, ``SIGHUP``, or in whose name it was told; None as long as none came."""
+        return self._first.name
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
         """Take the signals while the block runs. Only the main thread can; elsewhere nothing is taken."""
         loop = asyncio.get_running_loop()
         taken = {}
-        for number in _SIGNALS:
+        for number in SIGNALS:
             before = signal.getsignal(number)
             if number is signal.SIGHUP and before is signal.SIG_IGN:
                 continue
@@ -53,19 +52,14 @@ class Interruption:
                 signal.signal(number, before)
             if self.signal_name == signal.SIGHUP.name and taken:
                 signal.signal(signal.SIGHUP, signal.SIG_IGN)  # what was measured is still to be written
-                self._terminals.leave_closed()
+                self._first.terminals.leave_closed()
 
     def tell(self, name: str) -> None:
         """End the run in order, in the name of a signal that somebody else took."""
-        if self.signal_name is None:
-            self.signal_name = name
+        if self._first.name is None:
+            self._first.name = name
             self.stop.set()
 
     def _on_signal(self, number: signal.Signals) -> None:
-        if self.signal_name is None:
-            self.signal_name = number.name
-        elif number is not signal.SIGHUP:
-            os._exit(128 + number)
-        if number is signal.SIGHUP:
-            self._terminals.leave_closed()
+        self._first.take(number)
         self.stop.set()
