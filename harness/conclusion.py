@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
@@ -33,8 +33,25 @@ if TYPE_CHECKING:
     from harness.telemetry.log import Line
     from reports.result import ClientHealth, Curve
     from reports.server_telemetry import ServerTelemetry
+    from scenarios.scenario import Scenario
 
 CURVES = ("ttft", "ttfa", "itl", "chunk_gap", "tpot", "e2e", "schedule_lag")
+
+
+def beginning(manifest: Manifest, scenario: Scenario) -> dict[str, Any]:
+    """Fields of a result that are known before any request has ended."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tool_version": manifest.tool_version,
+        "scenario_name": scenario.name,
+        "scenario": without_secrets(manifest.scenario),
+        "base_url": manifest.base_url,
+        "model": manifest.model,
+        "endpoint": scenario.endpoint,
+        "loop": manifest.loop,
+        "seed": scenario.seed,
+        "started_at": manifest.started_at,
+    }
 
 
 class Conclusion:
@@ -73,16 +90,6 @@ class Conclusion:
         server = self._server(checkpoint, telemetry)
         notes = (*self._notes(checkpoint, summary), *telemetry_notes(telemetry, server))
         result = Result(
-            schema_version=SCHEMA_VERSION,
-            tool_version=manifest.tool_version,
-            scenario_name=scenario.name,
-            scenario=without_secrets(manifest.scenario),
-            base_url=manifest.base_url,
-            model=manifest.model,
-            endpoint=scenario.endpoint,
-            loop=manifest.loop,
-            seed=scenario.seed,
-            started_at=manifest.started_at,
             duration_s=checkpoint.elapsed_ns / 1e9,
             verdict=judgement.verdict,
             causes=judgement.causes,
@@ -93,7 +100,7 @@ class Conclusion:
             environment=manifest.environment,
             curves=_curves(snapshot),
             server=server,
-            **summary.fields() | {"notes": notes},
+            **beginning(manifest, scenario) | summary.fields() | {"notes": notes},
         )
         return result, snapshot
 

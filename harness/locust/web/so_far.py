@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Final
 
-from harness.secrets import without_secrets
+from harness.conclusion import beginning
 from harness.telemetry.checks import BothSides
 from harness.telemetry.log import read_telemetry
 from harness.telemetry.summary import server_telemetry
-from reports.result import SCHEMA_VERSION, Result
+from reports.result import Result
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,16 +37,6 @@ def so_far(manifest: Manifest, tally: Tally, status: LoadStatus, telemetry_path:
     snapshot = dataclasses.replace(snapshot, histograms=shown)
     both = BothSides(tally.client_side, *summarizer.lifetimes(), ended_ns=status.elapsed_ns, readings=())
     return Result(
-        schema_version=SCHEMA_VERSION,
-        tool_version=manifest.tool_version,
-        scenario_name=scenario.name,
-        scenario=without_secrets(manifest.scenario),
-        base_url=manifest.base_url,
-        model=manifest.model,
-        endpoint=scenario.endpoint,
-        loop=manifest.loop,
-        seed=scenario.seed,
-        started_at=manifest.started_at,
         duration_s=status.elapsed_ns / 1e9,
         verdict=None,
         causes=(),
@@ -55,5 +45,5 @@ def so_far(manifest: Manifest, tally: Tally, status: LoadStatus, telemetry_path:
         health=status.health,
         environment={},
         server=server_telemetry(telemetry, both, finished=False),
-        **summarizer.summary(snapshot, scenario.confidence).fields(),
+        **beginning(manifest, scenario) | summarizer.summary(snapshot, scenario.confidence).fields(),
     )
