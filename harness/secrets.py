@@ -23,11 +23,6 @@ _ESCAPE: Final = re.compile(r"[\\%&+]")
 """One of these begins whatever stands for another character."""
 _TELLING: Final = re.compile(r"auth|cookie|key|token|secret|passw|credential|signature|^sig$", re.IGNORECASE)
 
-_NAMED: Final[dict[str, list[str]]] = {}
-for _name, _characters in html5.items():
-    if _name.endswith(";"):
-        _NAMED.setdefault(_characters, []).append(_name[:-1])
-
 
 def names_secret(name: str) -> bool:
     """True if a header or query parameter of that name holds a secret."""
@@ -112,6 +107,16 @@ def _any_writing(secret: str) -> str:
 
 
 @functools.cache
+def _names() -> dict[str, list[str]]:
+    """HTML's names of each character, with what ends them."""
+    names: dict[str, list[str]] = {}
+    for name, characters in html5.items():
+        if name.endswith(";"):
+            names.setdefault(characters, []).append(name)
+    return names
+
+
+@functools.cache
 def _any_character(character: str) -> str:
     """A pattern of the ways to write a character in JSON, in an address, in HTML, and plainly.
 
@@ -124,7 +129,7 @@ def _any_character(character: str) -> str:
         "".join(rf"\\{{1,4}}u(?i:{utf_16[i : i + 4]})" for i in range(0, len(utf_16), 4)),
         "".join(f"(?i:%(?:25)?{byte:02x})" for byte in character.encode()),
         f"(?i:&#(?:0*{code}|x0*{code:x});)",
-        *(re.escape(f"&{name};") for name in _NAMED.get(character, ())),
+        *(re.escape(f"&{name}") for name in _names().get(character, ())),
         re.escape(character) if character.isalnum() else rf"\\{{0,4}}{re.escape(character)}",
     ]
     if character == " ":

@@ -165,9 +165,13 @@ class Load:
     async def _exchange(self, prepared: Prepared, exchange: Exchange) -> None:
         """Let the transport do it, and give up in time where that is asked for."""
         after_ns = prepared.arrival.cancel_after_ns
+        exchanging = self._client.transport.exchange(prepared.request, exchange)
         try:
-            async with asyncio.timeout(None if after_ns is None else after_ns / 1e9):
-                await self._client.transport.exchange(prepared.request, exchange)
+            if after_ns is None:
+                await exchanging
+            else:
+                async with asyncio.timeout(after_ns / 1e9):
+                    await exchanging
         except TimeoutError:
             exchange.detail = CANCELLED if exchange.end is End.CUT else exchange.detail
         except asyncio.CancelledError as error:
