@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
-import threading
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.json_server import JsonServer, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,27 +27,25 @@ def law(last: int, sharpness: float = 1.0) -> list[float]:
     return [weight - total for weight in weights]
 
 
-class BytesServer(ThreadingHTTPServer):
+class BytesServer(JsonServer):
     """A server whose form of replies is ``form``: ``echo``, ``entries`` (llama.cpp), ``plain`` or ``none``.
 
     Attributes:
         asked: Bodies of the completions.
     """
 
-    daemon_threads = True
-
     def __init__(self, form: str, sharpness: float) -> None:
         self.form, self.sharpness = form, sharpness
         self.asked: list[dict[str, Any]] = []
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__()
 
-    @property
-    def url(self) -> str:
-        """Where it listens."""
-        return f"http://127.0.0.1:{self.server_port}"
+    def reply_to(self, path: str, body: Any, authorization: str | None) -> tuple[int, Any]:
+        """See ``JsonServer``."""
+        del authorization
+        return (200, {"data": [{"id": "bytes"}]}) if body is None else self.answer(path, body)
 
     def answer(self, path: str, body: dict[str, Any]) -> tuple[int, Any]:
-        """Status and JSON of the reply."""
+        """Status and JSON of the reply to a POST."""
         if path == "/tokenize" and self.form != "untold":
             return 200, {"tokens": list(body["content"].encode()), "count": 0}
         if path != "/v1/completions":
@@ -102,30 +98,6 @@ class BytesServer(ThreadingHTTPServer):
         return chr(token) if self.form == "plain" else f"token_id:{token}"
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: BytesServer
-
-    def do_GET(self) -> None:
-        self._reply(200, {"data": [{"id": "bytes"}]})
-
-    def do_POST(self) -> None:
-        self._reply(
-            *self.server.answer(self.path, json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-        )
-
-    def _reply(self, status: int, content: Any) -> None:
-        reply = json.dumps(content).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(reply)))
-        self.end_headers()
-        self.wfile.write(reply)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the base class's name
-        """Nothing."""
-
-
 @pytest.fixture(scope="session")
 def bytes_law() -> Callable[..., list[float]]:
     """``law(last, sharpness)``: log-probabilities of all bytes."""
@@ -138,11 +110,6 @@ def start_bytes() -> Iterator[Callable[..., BytesServer]]:
     with contextlib.ExitStack() as stack:
 
         def start(form: str, sharpness: float = 1.0) -> BytesServer:
-            server = stack.enter_context(BytesServer(form, sharpness))
-            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-            thread.start()
-            stack.callback(thread.join)
-            stack.callback(server.shutdown)
-            return server
+            return stack.enter_context(serving(BytesServer(form, sharpness)))
 
         yield start
