@@ -103,19 +103,7 @@
       tip.style.right = x < 50 ? "auto" : `calc(${100 - x}% + 12px)`;
       box.append(cross, tip);
     };
-    const follow = (event) => {
-      const area = box.getBoundingClientRect(), x = (event.clientX - area.left) / area.width;
-      show(chart.xs.reduce((best, each, i) => Math.abs(each - x) < Math.abs(chart.xs[best] - x) ? i : best, 0));
-    };
-    box.addEventListener("pointermove", follow);
-    box.addEventListener("pointerdown", follow);
-    box.addEventListener("pointerleave", hide);
-    box.addEventListener("blur", hide);
-    box.addEventListener("keydown", (event) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (step) { show(Math.max(0, Math.min(chart.xs.length - 1, at + step))); event.preventDefault(); }
-      if (event.key === "Escape") hide();
-    });
+    steer(box, () => chart.xs, () => at, show, hide);
     const tick = (className, side) => ([place, text]) => {
       const node = make("span", className, text);
       node.style[side] = 100 * place + "%";

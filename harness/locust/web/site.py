@@ -30,7 +30,7 @@ _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-_REPORT_STYLE: Final = "reports.formats.html"
+_REPORT: Final = "reports.formats.html"
 _logger = logging.getLogger(__name__)
 
 
@@ -60,11 +60,12 @@ def _responses(board: Board) -> dict[str, Callable[..., Response]]:
         return _own("page.html", "text/html")
 
     def style() -> Response:
-        text = own_file(_REPORT_STYLE, "style.css") + own_file(__package__, "page.css")
+        text = own_file(_REPORT, "style.css") + own_file(__package__, "page.css")
         return Response(text, mimetype="text/css")
 
     def script() -> Response:
-        return _own("page.js", "text/javascript")
+        text = own_file(_REPORT, "steering.js") + own_file(__package__, "page.js")
+        return Response(text, mimetype="text/javascript")
 
     def live() -> Response:
         return Response(msgspec.json.encode(board.document()), mimetype="application/json")

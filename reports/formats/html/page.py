@@ -52,7 +52,7 @@ def page(package: str, template: str, document: Document, charts: Iterable[Chart
         charts: Those that the script reads out.
         words: What the template shows.
     """
-    script = own_file(__package__, "script.js")
+    script = own_file(__package__, "steering.js") + own_file(__package__, "script.js")
     rendered: str = (
         _environment(package)
         .get_template(template)

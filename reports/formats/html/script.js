@@ -20,11 +20,6 @@
   const rows = table ? [...table.tBodies[0].rows] : [];
   const cell = (row, column) => row.cells[column].textContent;
 
-  const nearest = (list, x) => {
-    let best = 0;
-    for (let i = 1; i < list.length; i++) if (Math.abs(list[i] - x) < Math.abs(list[best] - x)) best = i;
-    return best;
-  };
   const lines = (box, chart) => {
     const cross = make("div", "cross");
     const tip = make("div", "tip");
@@ -51,19 +46,7 @@
       else tip.style.right = `calc(${100 - 100 * chart.xs[i]}% + 12px)`;
       box.append(cross, tip);
     };
-    const follow = (event) => {
-      const area = box.getBoundingClientRect();
-      show(nearest(chart.xs, (event.clientX - area.left) / area.width));
-    };
-    box.addEventListener("pointermove", follow);
-    box.addEventListener("pointerdown", follow);
-    box.addEventListener("pointerleave", hide);
-    box.addEventListener("blur", hide);
-    box.addEventListener("keydown", (event) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (step) { show(Math.max(0, Math.min(chart.xs.length - 1, at + step))); event.preventDefault(); }
-      if (event.key === "Escape") hide();
-    });
+    steer(box, () => chart.xs, () => at, show, hide);
   };
   const scatter = (box, chart) => {
     const path = box.querySelector(".mark.dots");
